@@ -1,0 +1,103 @@
+"""Secret values never reach a sink: events, journal, logs, errors, prompts, HTTP answers, traces.
+
+Rooms that know a secret register it here; every sink passes its text through `redact` or `redact_json`. The set is
+context-local (PEP 567), so a server that works for two people at once does not mix their secrets, and a task started
+by another inherits what its parent knew.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+MASK = "[secret]"
+MIN_LENGTH = 3
+"""Shorter values are not masked: masking every "1" would destroy the text and hide nothing."""
+
+_secrets: ContextVar[frozenset[str]] = ContextVar("surefoot_secrets", default=frozenset())
+
+
+def register(*values: str) -> None:
+    """Mask these values from now on, in this context and those it starts."""
+    kept = {value for value in values if len(value.strip()) >= MIN_LENGTH}
+    _secrets.set(_secrets.get() | frozenset(kept))
+
+
+@contextmanager
+def secrets(*values: str) -> Iterator[None]:
+    """Mask these values inside the `with` block only."""
+    token = _secrets.set(_secrets.get() | frozenset(v for v in values if len(v.strip()) >= MIN_LENGTH))
+    try:
+        yield
+    finally:
+        _secrets.reset(token)
+
+
+def redact(text: str) -> str:
+    """The text with every registered value masked, in each form listed at `forms`, longest first."""
+    known = _secrets.get()
+    if not known:
+        return text
+    return _pattern(known).sub(MASK, text)
+
+
+def redact_json(value: Any) -> Any:  # noqa: ANN401 - any JSON value in, the same shape out
+    """The same for every text inside a JSON value, keys included."""
+    if not _secrets.get():
+        return value
+    return _walk(value)
+
+
+def _walk(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(str(key)): _walk(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_walk(item) for item in value]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        text = str(value)
+        return MASK if redact(text) != text else value
+    return value
+
+
+def forms(value: str) -> set[str]:
+    """The ways a value may be written: as it is, URL-encoded (both ways, both cases), JSON-escaped, stripped."""
+    plain = {value, value.strip()}
+    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    encoded = {quote(value, safe=""), quote_plus(value), quote(value)}
+    lower = {re.sub(r"%[0-9A-F]{2}", lambda match: match.group().lower(), text) for text in encoded}
+    return {text for text in plain | escaped | encoded | lower if len(text) >= MIN_LENGTH}
+
+
+@lru_cache(maxsize=64)
+def _pattern(known: frozenset[str]) -> re.Pattern[str]:
+    literal = sorted({form for value in known for form in forms(value)}, key=len, reverse=True)
+    grouped = [_grouped(value) for value in sorted(known, key=len, reverse=True) if _is_number(value)]
+    return re.compile("|".join(grouped + [re.escape(text) for text in literal]))
+
+
+def _is_number(value: str) -> bool:
+    digits = re.sub(r"[\s.\-]", "", value)
+    return digits.isdigit() and len(digits) >= 6  # noqa: PLR2004 - shorter ones are common in ordinary text
+
+
+def _grouped(value: str) -> str:
+    """A pattern for the digits of a card or account number, however they are grouped."""
+    digits = re.sub(r"\D", "", value)
+    return r"(?<!\d)" + r"[\s.\-]?".join(digits) + r"(?!\d)"
+
+
+class RedactingFormatter(logging.Formatter):
+    """A log formatter that masks the finished line, the traceback included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The finished line, masked."""
+        return redact(super().format(record))

@@ -1,0 +1,197 @@
+"""What a person can set: environment variables `SUREFOOT_*` and a TOML file in the platform's config folder.
+
+The environment wins over the file. `docs/settings.md` is generated from this module.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from surefoot.errors import SettingsError, UnreadableInputError
+
+Policy = Literal["auto", "confirm", "deny"]
+
+
+def config_folder() -> Path:
+    """The platform's config folder for Surefoot, or `SUREFOOT_CONFIG_DIR`."""
+    import platformdirs
+
+    given = os.environ.get("SUREFOOT_CONFIG_DIR")
+    return Path(given) if given else Path(platformdirs.user_config_dir("surefoot", appauthor=False))
+
+
+def settings_file() -> Path:
+    """Where the settings file lies, whether or not it exists."""
+    return config_folder() / "settings.toml"
+
+
+def _default_data_dir() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("surefoot", appauthor=False))
+
+
+def _default_cache_dir() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("surefoot", appauthor=False))
+
+
+class Settings(BaseSettings):
+    """Every setting, with its default and what it does."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="SUREFOOT_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        protected_namespaces=(),
+    )
+
+    model: str = Field(
+        "",
+        description="The model that answers, as `provider:name` (`ollama:qwen3:4b`, `local:qwen2.5-coder-1.5b`). "
+        "Empty: a running Ollama's first model, else the embedded one.",
+    )
+    planner_enabled: bool = Field(True, description="Plan before answering. Off: answer without a plan.")
+    planner_model: str = Field("", description="Another model for planning only. Empty: the one that answers.")
+    planner_timeout_sec: float = Field(
+        6.0,
+        gt=0,
+        description="Seconds a hosted model may take for a plan or a step; a local model gets `local_timeout_sec`.",
+    )
+    local_timeout_sec: float = Field(
+        300.0, gt=0, description="Seconds a local model (embedded, or Ollama on loopback) may take for one answer."
+    )
+    router_model: str = Field("", description="A model that picks among the tools the router ranks. Empty: none.")
+    max_steps: int = Field(5, ge=1, le=20, description="Tool steps in one plan; memory and reply do not count.")
+    min_query_chars: int = Field(4, ge=0, description="Shorter requests are not planned.")
+    min_query_chars_cjk: int = Field(
+        2, ge=0, description="The same for requests in Chinese, Japanese or Korean writing."
+    )
+    num_ctx: int = Field(8192, ge=1024, description="Context asked of a local model, in tokens.")
+    zone: str = Field("", description="Your time zone (`Europe/Berlin`). Empty: the system's.")
+    language: str = Field("", description="Language of the interface, `en` or `de`. Empty: by locale.")
+    data_dir: Path = Field(default_factory=_default_data_dir, description="Where the journal and your data lie.")
+    cache_dir: Path = Field(default_factory=_default_cache_dir, description="Where the weights of models lie.")
+    files_dir: Path | None = Field(
+        None, description="The one folder the files kit may use. Empty: `files` inside the data folder."
+    )
+    ollama_url: str = Field("http://127.0.0.1:11434", description="Where Ollama listens.")
+    openai_url: str = Field(
+        "", description="Base URL of an OpenAI-compatible server of your own (`http://127.0.0.1:8080/v1`)."
+    )
+    openai_key_name: str = Field(
+        "OPENAI_API_KEY", description="Name of the key for `openai_url`: an environment variable or keyring entry."
+    )
+    searxng_url: str = Field("", description="A SearXNG instance for web search. Empty: no web search.")
+    weather_url: str = Field("https://api.open-meteo.com", description="Open-Meteo, or your own copy of it.")
+    geocoding_url: str = Field(
+        "https://geocoding-api.open-meteo.com", description="Open-Meteo's place search, or your own copy of it."
+    )
+    threads: int = Field(0, ge=0, description="Threads for the embedded model. 0: measured once, then kept.")
+    policy: dict[str, Policy] = Field(
+        default_factory=dict,
+        description="What may run, by tool, kit or effect: `auto`, `confirm` or `deny` "
+        "(`policy.deleteNote = \"confirm\"`).",
+    )
+    limits: dict[str, float] = Field(
+        default_factory=dict,
+        description="Limits of a run that differ from the defaults (`limits.writes = 10`); docs/limits.md lists them.",
+    )
+    offline: bool = Field(False, description="Never use the network, loopback excepted.")
+
+    @field_validator("zone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        import zoneinfo
+
+        if value:
+            try:
+                zoneinfo.ZoneInfo(value)
+            except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
+                msg = f"{value!r} is no time zone of the IANA list, such as Europe/Berlin"
+                raise ValueError(msg) from error
+        return value
+
+    @property
+    def database_url(self) -> str:
+        """SQLAlchemy URL of the journal and the kits' data."""
+        return f"sqlite:///{self.data_dir / 'surefoot.db'}"
+
+    @property
+    def files_folder(self) -> Path:
+        """The folder of the files kit."""
+        return self.files_dir or self.data_dir / "files"
+
+    @cached_property
+    def zone_name(self) -> str:
+        """The person's time zone: the setting, else the system's, else UTC."""
+        if self.zone:
+            return self.zone
+        import tzlocal
+
+        try:
+            return tzlocal.get_localzone_name() or "UTC"
+        except Exception:  # noqa: BLE001 - a broken system zone file must not stop the person
+            return "UTC"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What the caller gives wins over the environment, the environment over the file."""
+        del dotenv_settings, file_secret_settings
+        return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls, settings_file()))
+
+
+def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - any field's value
+    """The settings in force: `overrides` over the environment over the file.
+
+    Raises:
+        UnreadableInputError: the file is not TOML.
+        SettingsError: a key is unknown or a value cannot be used; the message names the key, value and place.
+    """
+    path = settings_file()
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise _settings_error(error, path) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UnreadableInputError(
+            f"The settings file {path} cannot be read: {error}.", "Mend it or move it away.", path=str(path)
+        ) from error
+
+
+def _settings_error(error: ValidationError, path: Path) -> SettingsError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        from difflib import get_close_matches
+
+        near = get_close_matches(key, list(Settings.model_fields), n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else "docs/settings.md lists every setting."
+        return SettingsError(f"There is no setting {key!r}.", hint, key=key, file=str(path))
+    return SettingsError(
+        f"Setting {key!r} is {first.get('input')!r}: {first['msg']}.",
+        f"Change it in {path} or in SUREFOOT_{key.upper().replace('.', '__')}.",
+        key=key,
+        file=str(path),
+    )

@@ -1,0 +1,128 @@
+"""What a plan may call: a tool, its effect, how it is taken back, and the context it runs in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
+
+from surefoot.errors import MisuseError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from surefoot.models.types import ToolSpec
+    from surefoot.settings import Settings
+
+
+class Effect(StrEnum):
+    """What a call does to the world."""
+
+    READ = "read"
+    WRITE = "write"  # reversible: it has an undo
+    EXTERNAL = "external"  # cannot be taken back
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does it: a person, an agent or a mission, by name or id."""
+
+    kind: Literal["person", "agent", "mission"] = "agent"
+    name: str = "surefoot"
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> Actor:
+        """The actor that `str` wrote."""
+        kind, _, name = text.partition(":")
+        if kind not in {"person", "agent", "mission"}:
+            return cls("agent", text)
+        return cls(kind, name)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a tool may know of the run it serves. Clock and ids come from here, so that a resumed run repeats them.
+
+    `tx` is the open transaction of a tool that runs on the writer thread: what it writes commits together with the
+    journal's entry. `now` is aware, in the person's zone, and frozen at the start of the run.
+    """
+
+    run: str
+    call: str
+    actor: Actor
+    now: datetime
+    zone: str
+    language: str
+    settings: Settings
+    tx: Connection | None = None
+    services: dict[str, Any] = field(default_factory=dict)
+    """What the person's program handed in: an HTTP client, an address policy."""
+
+    def new_id(self, number: int = 0) -> str:
+        """The `number`th new id of this call: 12 hex digits, the same again when the call is resumed."""
+        seed = f"{self.run}/{self.call}/{number}".encode()
+        return hashlib.sha256(seed).hexdigest()[:12]
+
+    @property
+    def open_tx(self) -> Connection:
+        """The open transaction, for tools that must have one."""
+        if self.tx is None:
+            raise MisuseError(
+                "This tool keeps its data in the journal's database, and it was called without one.",
+                "Run it through the executor.",
+            )
+        return self.tx
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How a `write` is taken back.
+
+    `capture(ctx, arguments)` returns the state that the call touches, as JSON; it is called before and after the call
+    and again before an undo. `restore(ctx, arguments, image)` sets that state: it is never a toggle, and setting the
+    same image twice changes nothing. Both run where the tool runs. `version` changes when the meaning of an image
+    does; an undo of another version is refused, never guessed.
+    """
+
+    capture: Callable[..., Any]
+    restore: Callable[..., Any]
+    version: int = 1
+
+
+Where = Literal["writer", "thread", "loop"]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function a plan may call.
+
+    `where` says how it runs: `writer` (sync, on the writer thread, with `ctx.tx`), `thread` (sync, in a worker
+    thread) or `loop` (async). `aliases` are words in any language that the router ranks it by. `timeout` in seconds.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    effect: Effect
+    fn: Callable[..., Any]
+    kit: str = ""
+    undo: Undo | None = None
+    where: Where = "thread"
+    wants_context: bool = False
+    timeout: float | None = None
+    aliases: tuple[str, ...] = ()
+    max_calls: int | None = None
+    """Calls of it in one run; None: the default of the limits."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What a model is told of it."""
+        from surefoot.models.types import ToolSpec
+
+        return ToolSpec(self.name, self.description, self.parameters)
