@@ -1,0 +1,60 @@
+# Everything happens in .venv; nothing outside it is changed but the cache that holds the model's weights.
+#   make demo    install, fetch the model, one request the whole way
+#   make test    install, check, fetch the model, all tests
+#   make check   format, lint, types, imports, generated docs
+#   make bench   the figures of the README
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+COVER := --cov --cov-config=pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help install pull demo test unit model-tests check lint docs format bench clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+install:
+	@test -n "$(PYTHON)" || { \
+	  echo "Surefoot needs Python 3.11 or newer, and none was found." >&2; \
+	  echo "Debian: sudo apt-get install python3 python3-venv   macOS: brew install python" >&2; exit 1; }
+	@$(PYTHON) scripts/install.py
+
+pull: install
+	@$(BIN)/surefoot models pull
+
+demo: pull
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
+
+test: check unit model-tests
+
+unit: install
+	@rm -f .coverage .coverage.*
+	$(PYTEST) -q -n 2 -m "not model" $(COVER) --cov-report= --cov-fail-under=0
+
+model-tests: unit pull
+	$(PYTEST) -q -m model $(COVER) --cov-append --cov-report=term
+
+check: lint
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/docs.py --check
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: install
+	$(BIN)/python scripts/docs.py
+
+bench: pull
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .stamp* .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

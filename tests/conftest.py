@@ -1,0 +1,59 @@
+"""Every test has its own folders and nothing of the person's: no settings, no keys, only loopback."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from network_guard import block_network
+
+KEY_ENDINGS = ("_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+OUR_PREFIXES = ("SUREFOOT_", "OLLAMA_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "HF_")
+PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
+
+
+def _is_the_persons(name: str) -> bool:
+    upper = name.upper()
+    return upper.startswith(OUR_PREFIXES) or upper.endswith(KEY_ENDINGS) or upper in PROXIES
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _fixed_zone() -> Iterator[None]:
+    """The clock of the machine that runs the tests says UTC; tests of zones name theirs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
+    with block_network():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def isolated(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Own folders for settings, data and cache; the folder they lie in.
+
+    Tests marked `model` keep the real cache folder: the weights lie there, a gigabyte of them.
+    """
+    cache = os.environ.get("SUREFOOT_CACHE_DIR")
+    for name in filter(_is_the_persons, list(os.environ)):
+        monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("surefoot", numbered=True)
+    monkeypatch.setenv("SUREFOOT_CONFIG_DIR", str(home / "config"))
+    monkeypatch.setenv("SUREFOOT_DATA_DIR", str(home / "data"))
+    if request.node.get_closest_marker("model") is None:
+        monkeypatch.setenv("SUREFOOT_CACHE_DIR", str(home / "cache"))
+    elif cache:
+        monkeypatch.setenv("SUREFOOT_CACHE_DIR", cache)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    return home
