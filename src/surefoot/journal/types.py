@@ -42,6 +42,7 @@ class CallStatus(StrEnum):
 
     INTENDED = "intended"  # written down, not known to have ended
     WAITING = "waiting"  # needs approval
+    APPROVED = "approved"  # a person agreed to exactly this; it has not started
     DONE = "done"
     FAILED = "failed"  # the tool said no, or raised
     REFUSED = "refused"  # policy, budget, arguments: it never started
@@ -181,8 +182,8 @@ class Journal(Protocol):
 
     async def intend(self, call: Call, before: Body[Any] | None, events: EventList = (), *, fence: int = 0,
                      durable: bool = False) -> Call:
-        """Write the intent with its before-image (`before(tx)`). Gives the ordinal. `durable`: on the disk, not only
-        in the operating system."""
+        """Write the intent with its before-image (`before(tx)`). Gives the ordinal, or keeps the one that a call taken
+        up again has. `durable`: on the disk, not only in the operating system."""
         ...
 
     async def finish(self, call: Call, body: Body[Finished] | None, *, fence: int = 0) -> Call:
