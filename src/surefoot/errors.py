@@ -14,7 +14,7 @@
     │   ├── ProviderRateLimitError   too fast; `retry_after` seconds
     │   ├── ProviderRequestError     the provider rejected the request
     │   ├── ProviderUnavailableError it did not answer, or answered 5xx
-    │   ├── ProviderTimeoutError     it took longer than the limit
+    │   │   └── ProviderTimeoutError     it took longer than the limit
     │   ├── ContextLengthError       the prompt does not fit; never cut silently
     │   └── ReplyError               an answer that must not be used
     │       ├── ContentFilterError       safety or recitation
@@ -85,7 +85,9 @@ class SurefootError(Exception):
 def _rebuild(
     kind: type[SurefootError], message: str, next_move: str, details: dict[str, Json]
 ) -> SurefootError:
-    return kind(message, next_move, **details)
+    error = kind(message, next_move)
+    error.details = details  # not as keywords: another program's details may be named `message`
+    return error
 
 
 # --- the developer -------------------------------------------------------------------------------------------
@@ -329,9 +331,10 @@ class ToolError(SurefootError):
 
 
 def _tree(kind: type[SurefootError]) -> dict[str, type[SurefootError]]:
+    """Every class by its code. A class that brings no code of its own does not take its parent's place."""
     found = {kind.code: kind}
     for child in kind.__subclasses__():
-        found.update(_tree(child))
+        found = _tree(child) | found
     return found
 
 
@@ -343,4 +346,4 @@ def error_from_dict(data: dict[str, Json]) -> SurefootError:
     if kind is None:
         kind = SurefootError
         details["unknown_code"] = code
-    return kind(str(data.get("message", "")), str(data.get("next_move", "")), **details)
+    return _rebuild(kind, str(data.get("message", "")), str(data.get("next_move", "")), details)

@@ -22,7 +22,7 @@ class EventType(StrEnum):
     STEP_STARTED = "step.started"  # step (1-based), text
     STEP_UNRESOLVED = "step.unresolved"  # step, text, reason
     CALL_INTENDED = "call.intended"  # call (id), ordinal, step, tool, arguments, effect
-    CALL_DONE = "call.done"  # call, tool, result, ms, undoable, merged_into (ordinal of an equal call, or None)
+    CALL_DONE = "call.done"  # call, tool, result, ms, undoable, merged_into (ordinal of an equal call)
     CALL_FAILED = "call.failed"  # call, tool, error
     CALL_REFUSED = "call.refused"  # call, tool, error (policy, budget, arguments, unknown tool)
     CALL_INTERRUPTED = "call.interrupted"  # call, tool

@@ -41,11 +41,20 @@ def secrets(*values: str) -> Iterator[None]:
 
 
 def redact(text: str) -> str:
-    """The text with every registered value masked, in each form listed at `forms`, longest first."""
+    """The text with every registered value masked, in each form listed at `forms`.
+
+    Where two of them overlap, one mask covers both: what sticks out of the first would give away the second.
+    """
     known = _secrets.get()
     if not known:
         return text
-    return _pattern(known).sub(MASK, text)
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(m.span(1) for pattern in _patterns(known) for m in pattern.finditer(text)):
+        if start >= done:
+            pieces += [text[done:start], MASK]
+        done = max(done, end)
+    return "".join(pieces) + text[done:]
 
 
 def redact_json(value: Any) -> Any:  # noqa: ANN401 - any JSON value in, the same shape out
@@ -78,10 +87,18 @@ def forms(value: str) -> set[str]:
 
 
 @lru_cache(maxsize=64)
-def _pattern(known: frozenset[str]) -> re.Pattern[str]:
-    literal = sorted({form for value in known for form in forms(value)}, key=len, reverse=True)
-    grouped = [_grouped(value) for value in sorted(known, key=len, reverse=True) if _is_number(value)]
-    return re.compile("|".join(grouped + [re.escape(text) for text in literal]))
+def _patterns(known: frozenset[str]) -> tuple[re.Pattern[str], ...]:
+    """Match in front of a form, the longest that starts there in group 1, so that matches may overlap.
+
+    One for the forms as they are, one for numbers in groups: neither may hide a longer match of the other.
+    """
+    literal = {re.escape(form): len(form) for value in known for form in forms(value)}
+    grouped = {_grouped(value): len(value) for value in known if _is_number(value)}
+    return tuple(
+        re.compile(f"(?=({'|'.join(sorted(parts, key=parts.__getitem__, reverse=True))}))")
+        for parts in (literal, grouped)
+        if parts
+    )
 
 
 def _is_number(value: str) -> bool:

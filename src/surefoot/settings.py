@@ -11,13 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+from pydantic_settings import SettingsError as UnreadableSettingError
 
 from surefoot.errors import SettingsError, UnreadableInputError
 
@@ -49,6 +50,23 @@ def _default_cache_dir() -> Path:
     return Path(platformdirs.user_cache_dir("surefoot", appauthor=False))
 
 
+class AnyCase(dict[str, Policy]):
+    """Policies by name, whatever the case of the name: an environment variable loses it on the way in."""
+
+    def __init__(self, given: dict[str, Policy]) -> None:
+        super().__init__({name.casefold(): policy for name, policy in given.items()})
+
+    def __getitem__(self, name: str) -> Policy:
+        return super().__getitem__(name.casefold())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and super().__contains__(name.casefold())
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as dict.get
+        """The policy of that name, else `default`."""
+        return super().get(name.casefold(), default)
+
+
 class Settings(BaseSettings):
     """Every setting, with its default and what it does."""
 
@@ -66,17 +84,25 @@ class Settings(BaseSettings):
         "Empty: a running Ollama's first model, else the embedded one.",
     )
     planner_enabled: bool = Field(True, description="Plan before answering. Off: answer without a plan.")
-    planner_model: str = Field("", description="Another model for planning only. Empty: the one that answers.")
+    planner_model: str = Field(
+        "", description="Another model for planning only. Empty: the one that answers."
+    )
     planner_timeout_sec: float = Field(
         6.0,
         gt=0,
         description="Seconds a hosted model may take for a plan or a step; a local model gets `local_timeout_sec`.",
     )
     local_timeout_sec: float = Field(
-        300.0, gt=0, description="Seconds a local model (embedded, or Ollama on loopback) may take for one answer."
+        300.0,
+        gt=0,
+        description="Seconds a local model (embedded, or Ollama on loopback) may take for one answer.",
     )
-    router_model: str = Field("", description="A model that picks among the tools the router ranks. Empty: none.")
-    max_steps: int = Field(5, ge=1, le=20, description="Tool steps in one plan; memory and reply do not count.")
+    router_model: str = Field(
+        "", description="A model that picks among the tools the router ranks. Empty: none."
+    )
+    max_steps: int = Field(
+        5, ge=1, le=20, description="Tool steps in one plan; memory and reply do not count."
+    )
     min_query_chars: int = Field(4, ge=0, description="Shorter requests are not planned.")
     min_query_chars_cjk: int = Field(
         2, ge=0, description="The same for requests in Chinese, Japanese or Korean writing."
@@ -84,8 +110,12 @@ class Settings(BaseSettings):
     num_ctx: int = Field(8192, ge=1024, description="Context asked of a local model, in tokens.")
     zone: str = Field("", description="Your time zone (`Europe/Berlin`). Empty: the system's.")
     language: str = Field("", description="Language of the interface, `en` or `de`. Empty: by locale.")
-    data_dir: Path = Field(default_factory=_default_data_dir, description="Where the journal and your data lie.")
-    cache_dir: Path = Field(default_factory=_default_cache_dir, description="Where the weights of models lie.")
+    data_dir: Path = Field(
+        default_factory=_default_data_dir, description="Where the journal and your data lie."
+    )
+    cache_dir: Path = Field(
+        default_factory=_default_cache_dir, description="Where the weights of models lie."
+    )
     files_dir: Path | None = Field(
         None, description="The one folder the files kit may use. Empty: `files` inside the data folder."
     )
@@ -94,24 +124,39 @@ class Settings(BaseSettings):
         "", description="Base URL of an OpenAI-compatible server of your own (`http://127.0.0.1:8080/v1`)."
     )
     openai_key_name: str = Field(
-        "OPENAI_API_KEY", description="Name of the key for `openai_url`: an environment variable or keyring entry."
+        "OPENAI_API_KEY",
+        description="Name of the key for `openai_url`: an environment variable or keyring entry.",
     )
     searxng_url: str = Field("", description="A SearXNG instance for web search. Empty: no web search.")
     weather_url: str = Field("https://api.open-meteo.com", description="Open-Meteo, or your own copy of it.")
     geocoding_url: str = Field(
-        "https://geocoding-api.open-meteo.com", description="Open-Meteo's place search, or your own copy of it."
+        "https://geocoding-api.open-meteo.com",
+        description="Open-Meteo's place search, or your own copy of it.",
     )
     threads: int = Field(0, ge=0, description="Threads for the embedded model. 0: measured once, then kept.")
     policy: dict[str, Policy] = Field(
         default_factory=dict,
         description="What may run, by tool, kit or effect: `auto`, `confirm` or `deny` "
-        "(`policy.deleteNote = \"confirm\"`).",
+        '(`policy.deleteNote = "confirm"`).',
     )
     limits: dict[str, float] = Field(
         default_factory=dict,
         description="Limits of a run that differ from the defaults (`limits.writes = 10`); docs/limits.md lists them.",
     )
     offline: bool = Field(False, description="Never use the network, loopback excepted.")
+
+    @field_validator("policy")
+    @classmethod
+    def _names_in_any_case(cls, value: dict[str, Policy]) -> dict[str, Policy]:
+        return AnyCase(value)
+
+    @field_validator("data_dir", "cache_dir", "files_dir", mode="before")
+    @classmethod
+    def _whole_path(cls, value: object, info: ValidationInfo) -> object:
+        """Empty is unset, as for the XDG variables: an empty path would mean the folder one happens to stand in."""
+        if value in {"", None}:
+            return cls.model_fields[str(info.field_name)].get_default(call_default_factory=True)
+        return Path(value).expanduser().absolute() if isinstance(value, (str, Path)) else value
 
     @field_validator("zone")
     @classmethod
@@ -174,6 +219,10 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - any field's v
         return Settings(**overrides)
     except ValidationError as error:
         raise _settings_error(error, path) from error
+    except UnreadableSettingError as error:
+        raise SettingsError(
+            f"A setting in the environment is no JSON: {error}.", "Write it as JSON, or in the settings file."
+        ) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UnreadableInputError(
             f"The settings file {path} cannot be read: {error}.", "Mend it or move it away.", path=str(path)
@@ -189,8 +238,9 @@ def _settings_error(error: ValidationError, path: Path) -> SettingsError:
         near = get_close_matches(key, list(Settings.model_fields), n=1)
         hint = f"Did you mean {near[0]!r}?" if near else "docs/settings.md lists every setting."
         return SettingsError(f"There is no setting {key!r}.", hint, key=key, file=str(path))
+    reason = str(first["msg"]).removeprefix("Value error, ")
     return SettingsError(
-        f"Setting {key!r} is {first.get('input')!r}: {first['msg']}.",
+        f"Setting {key!r} is {first.get('input')!r}: {reason}.",
         f"Change it in {path} or in SUREFOOT_{key.upper().replace('.', '__')}.",
         key=key,
         file=str(path),
