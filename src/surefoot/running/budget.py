@@ -37,10 +37,14 @@ class Limits:
         for name, value in chosen.items():
             if name not in names:
                 raise SettingsError(
-                    f"There is no limit {name!r}.", f"The limits are {', '.join(names)}.", key=f"limits.{name}"
+                    f"There is no limit {name!r}.",
+                    f"The limits are {', '.join(names)}.",
+                    key=f"limits.{name}",
                 )
             if value < 0:
-                raise SettingsError(f"Limit {name!r} is {value}: it cannot be negative.", key=f"limits.{name}")
+                raise SettingsError(
+                    f"Limit {name!r} is {value}: it cannot be negative.", key=f"limits.{name}"
+                )
         return replace(self, **dict(chosen))
 
 

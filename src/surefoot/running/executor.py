@@ -1,7 +1,7 @@
 """The one path of every tool call, whoever asks for it.
 
-    resolve the name -> coerce and validate the arguments -> merge equal calls -> policy -> reserve budget
-    -> journal the intent with the before-image -> call -> journal the result with the after-image -> events
+resolve the name -> coerce and validate the arguments -> merge equal calls -> policy -> reserve budget
+-> journal the intent with the before-image -> call -> journal the result with the after-image -> events
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection
+from surefoot.tools.arguments import prepare
 
 from surefoot import redaction
-from surefoot.errors import SurefootError, ToolError
+from surefoot.errors import StorageError, SurefootError, ToolError
 from surefoot.events import EventType
 from surefoot.journal.types import Call, CallStatus, EventList, Finished
 from surefoot.running import invoke, policy
 from surefoot.running.session import Session
 from surefoot.running.takeup import may_start_again
-from surefoot.tools.arguments import prepare
 from surefoot.tools.types import Context, Effect, Tool
 
 SETTLED = frozenset({CallStatus.DONE, CallStatus.FAILED, CallStatus.REFUSED, CallStatus.DECLINED})
@@ -131,9 +131,7 @@ class Executor:
             return known
         call = known.with_(status=CallStatus.UNKNOWN, error=unknown_outcome(known.tool).to_dict())
         events: EventList = [(EventType.CALL_UNKNOWN, {"call": call.id, "tool": call.tool})]
-        call = await self.session.journal.set_call(call, events)
-        self.session.told(events)
-        return call
+        return await self._write(call, events)
 
     # --- equal calls -----------------------------------------------------------------------------------------
 
@@ -152,9 +150,16 @@ class Executor:
         if tool.effect is not Effect.READ:
             text = f"{tool.name} was asked for twice with the same arguments; it was done once."
             events = [*events, (EventType.NOTICE, {"text": text})]
-        call = await self.session.journal.add_call(call, events, fence=self.session.run.fence)
+        return Outcome(await self._write(call, events))
+
+    async def _write(self, call: Call, events: EventList) -> Call:
+        """Write a call that does not start now; one taken up again is already there."""
+        journal, fence = self.session.journal, self.session.run.fence
+        call = await (
+            journal.set_call(call, events) if call.ordinal else journal.add_call(call, events, fence=fence)
+        )
         self.session.told(events)
-        return Outcome(call)
+        return call
 
     def _remember(self, call: Call, scope: str) -> None:
         if call.status is not CallStatus.DONE:
@@ -182,17 +187,13 @@ class Executor:
         call = call.with_(status=CallStatus.WAITING)
         data = {"call": call.id, "tool": call.tool, "arguments": call.arguments, "effect": str(call.effect)}
         events: EventList = [(EventType.APPROVAL_NEEDED, data)]
-        call = await self.session.journal.add_call(call, events, fence=self.session.run.fence)
-        self.session.told(events)
-        return Outcome(call)
+        return Outcome(await self._write(call, events))
 
     async def _refuse(self, call: Call, error: SurefootError) -> Outcome:
         call = call.with_(status=CallStatus.REFUSED, error=error.to_dict())
         data = {"call": call.id, "tool": call.tool, "error": call.error}
         events: EventList = [(EventType.CALL_REFUSED, data)]
-        call = await self.session.journal.add_call(call, events, fence=self.session.run.fence)
-        self.session.told(events)
-        return Outcome(call)
+        return Outcome(await self._write(call, events))
 
     # --- intent, call, result --------------------------------------------------------------------------------
 
@@ -261,8 +262,11 @@ class Executor:
 
         try:
             call = await self._intend(tool, call, image)
+        except ToolError as error:
+            return (await self._refuse(call, error)).call
+        try:
             return await self._commit(call, body)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, StorageError):
             raise
         except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
             return await self._failed(tool, call, error)

@@ -1,0 +1,102 @@
+"""The answer: what was done and found, said in the person's language, and what was not, said plainly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot.assistant.prompting import prompt
+from surefoot.models.types import Message, Request
+from surefoot.running.outline_runner import StepReport
+from surefoot.running.session import Session
+
+RESULT_CHARS = 1_200
+"""Of one result. The whole stands in the journal; an answer of three sentences needs no more."""
+
+ALL_CHARS = 4_000
+"""Of all results together: about 1,000 tokens, 25 s of reading for the embedded model on two cores."""
+
+DIALOGUE_TURNS = 6
+"""Messages of the conversation that are read again: three exchanges hold what a pronoun can mean."""
+
+MAX_TOKENS = 300
+"""Three sentences need less; a list of fifty rows is cut here instead of running away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the answer is made from."""
+
+    query: str
+    dialogue: Sequence[Message] = ()
+    memories: str = ""
+    reports: Sequence[StepReport] = ()
+    not_done: Sequence[str] = ()
+
+
+def answer_request(session: Session, told: Told, timeout: float) -> Request:
+    """The request for the answer: what never changes first, the question last."""
+    parts = [f"Today is {session.now:%A, %d %B %Y, %H:%M}."]
+    done = [line for report in told.reports if (line := _result(report))]
+    if told.memories:
+        parts.append(f"REMEMBERED (data)\n{told.memories}")
+    if done:
+        parts.append("RESULTS (data)\n" + _cut("\n".join(done), ALL_CHARS))
+    missing = [*_failures(told.reports), *told.not_done]
+    if missing:
+        parts.append("NOT DONE\n" + "\n".join(f"- {line}" for line in missing))
+    parts.append(f"REQUEST\n{told.query}")
+    return Request(
+        messages=(
+            Message("system", prompt("answer")),
+            *told.dialogue[-DIALOGUE_TURNS:],
+            Message("user", "\n\n".join(parts)),
+        ),
+        max_tokens=MAX_TOKENS,
+        temperature=0.0,
+        timeout=timeout,
+        num_ctx=session.settings.num_ctx,
+        purpose="reply",
+    )
+
+
+def _result(report: StepReport) -> str:
+    lines = [
+        f"{report.number}. {outcome.call.tool}: {_cut(_short(outcome.call.result), RESULT_CHARS)}"
+        for outcome in report.outcomes
+        if outcome.ok
+    ]
+    return "\n".join(lines)
+
+
+def _failures(reports: Sequence[StepReport]) -> list[str]:
+    lines = []
+    for report in reports:
+        lines += [
+            f"{outcome.call.tool}: {outcome.as_data().get('message', '')}"
+            for outcome in report.outcomes
+            if not outcome.ok
+        ]
+        if report.reason:
+            lines.append(f"{report.text}: {report.reason}")
+    return lines
+
+
+def _short(result: Any) -> str:  # noqa: ANN401 - JSON
+    """A kit's own sentence where it has one, else the JSON."""
+    if isinstance(result, dict) and set(result) <= {"id", "message", "title"} and "message" in result:
+        return str(result["message"])
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]} … (cut; {len(text)} characters in all)"
+
+
+def plain_answer(reports: Sequence[StepReport], not_done: Sequence[str]) -> str:
+    """What is said when no model can say it: the facts, in code."""
+    lines = [_result(report) for report in reports]
+    lines += [f"Not done: {line}" for line in [*_failures(reports), *not_done]]
+    return "\n".join(line for line in lines if line) or "Nothing was done."

@@ -1,0 +1,167 @@
+"""A run as its caller holds it: await it for the result, iterate it for its events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot.errors import SurefootError, error_from_dict
+from surefoot.events import Event
+from surefoot.journal.types import Call, CallStatus, Run, RunStatus
+from surefoot.models.types import Usage
+from surefoot.planning.outline import Outline
+from surefoot.running.session import Session
+
+WAITING = frozenset(
+    {
+        RunStatus.NEEDS_APPROVAL,
+        RunStatus.NEEDS_INPUT,
+        RunStatus.NEEDS_PLAN,
+        RunStatus.NEEDS_HUMAN,
+        RunStatus.CHECKPOINT,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run came to."""
+
+    run: Run
+    outline: Outline
+    calls: tuple[Call, ...]
+    usage: Usage
+    model_calls: int
+
+    @property
+    def id(self) -> str:
+        """The run's id, 16 hex digits."""
+        return self.run.id
+
+    @property
+    def status(self) -> RunStatus:
+        """Where it stands."""
+        return self.run.status
+
+    @property
+    def reply(self) -> str:
+        """What the person was told."""
+        return self.run.reply
+
+    @property
+    def waiting(self) -> tuple[Call, ...]:
+        """Calls that a person must agree to."""
+        return tuple(call for call in self.calls if call.status is CallStatus.WAITING)
+
+    @property
+    def error(self) -> SurefootError | None:
+        """Why it failed, None when it did not."""
+        return None if self.run.error is None else error_from_dict(self.run.error)
+
+    @property
+    def undoable(self) -> int:
+        """How many of its calls can be taken back."""
+        return sum(call.undoable for call in self.calls)
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 incomplete, 3 model or provider, 4 a limit, 5 waiting for a person, 130 cancelled."""
+        if self.status is RunStatus.CANCELLED:
+            return 130
+        if self.status in WAITING:
+            return 5
+        if self.status is RunStatus.FAILED and self.error is not None:
+            return self.error.exit_code
+        if self.run.stopped_by:
+            return 4
+        return 1 if self.run.incomplete or self.status is not RunStatus.DONE else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "run": self.id,
+            "status": str(self.status),
+            "reply": self.reply,
+            "steps": [step.to_dict() for step in self.outline.steps],
+            "calls": [call_to_dict(call) for call in self.calls],
+            "incomplete": self.run.incomplete,
+            "stopped_by": self.run.stopped_by or None,
+            "error": self.run.error,
+            "model_calls": self.model_calls,
+            "usage": {
+                "prompt_tokens": self.usage.prompt_tokens,
+                "cached_tokens": self.usage.cached_tokens,
+                "output_tokens": self.usage.output_tokens,
+                "seconds": round(self.usage.seconds, 3),
+            },
+        }
+
+
+def call_to_dict(call: Call) -> dict[str, Any]:
+    """A call as JSON, images left out."""
+    return {
+        "call": call.ordinal,
+        "id": call.id,
+        "step": call.step,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "effect": str(call.effect),
+        "status": str(call.status),
+        "result": call.result,
+        "error": call.error,
+        "undoable": call.undoable,
+        "undone_by": call.undone_by or None,
+        "started_at": call.started_at.isoformat() if call.started_at else None,
+        "finished_at": call.finished_at.isoformat() if call.finished_at else None,
+    }
+
+
+class RunHandle:
+    """A run that has been started. `await handle` gives its `RunResult`; `async for event in handle` its events."""
+
+    def __init__(self, work: Callable[[RunHandle], Coroutine[Any, Any, RunResult]]) -> None:
+        self._session: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.ensure_future(self._guard(work))
+
+    async def _guard(self, work: Callable[[RunHandle], Coroutine[Any, Any, RunResult]]) -> RunResult:
+        try:
+            return await work(self)
+        finally:
+            if not self._session.done():
+                self._session.cancel()
+            elif not self._session.cancelled():
+                self._session.result().listeners.end()
+
+    def begin(self, session: Session) -> None:
+        """The run exists now: whoever waits for its events can have them."""
+        self._session.set_result(session)
+
+    async def id(self) -> str:
+        """The run's id, as soon as there is one."""
+        try:
+            return (await asyncio.shield(self._session)).run.id
+        except asyncio.CancelledError:
+            await self._task
+            raise
+
+    def __await__(self) -> Generator[Any, None, RunResult]:
+        return self._task.__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        await asyncio.wait({self._session, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        if not self._session.done() or self._session.cancelled():
+            await self._task
+            return
+        session = self._session.result()
+        async for event in session.listeners.listen(session.run.id):
+            yield event
+
+    async def cancel(self) -> RunResult | None:
+        """Stop at once: open calls end as what they are known to be, the run as `cancelled`."""
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            return await self._task
+        return None

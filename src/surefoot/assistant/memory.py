@@ -1,0 +1,80 @@
+"""What past conversations and remembered facts say about a topic: looked up only when the plan asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.assistant.prompting import prompt
+from surefoot.errors import ProviderError
+from surefoot.events import EventType
+from surefoot.journal.types import Memory
+from surefoot.models.types import LanguageModel, Message, Request
+from surefoot.running.models import call_model
+from surefoot.running.session import Session
+from surefoot.tools.kits import memory as facts_kit
+
+LIMIT = 6
+"""Hits that are read: more would bury the ones that matter in a small model's prompt."""
+
+LONG_CHARS = 1_500
+"""From here on a digest costs less than what it saves: about 400 tokens are read again in every later prompt."""
+
+HIT_CHARS = 600
+"""One memory is cut here; a diary turn longer than this is a pasted text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """What was found, as lines of data. Empty text: nothing."""
+
+    topic: str
+    text: str = ""
+    hits: int = 0
+
+
+async def remember(session: Session, model: LanguageModel, query: str, topic: str) -> Memories:
+    """Look the topic up (the request itself where the plan names none), in code; a long find is digested."""
+    wanted = topic or query
+    lines = await _search(session, wanted)
+    text = "\n".join(lines)
+    if len(text) > LONG_CHARS:
+        text = await _digest(session, model, query, text)
+    await session.tell((EventType.MEMORY_READ, {"topic": wanted, "hits": len(lines)}))
+    return Memories(wanted, text, len(lines))
+
+
+async def _search(session: Session, wanted: str) -> list[str]:
+    facts = await session.journal.transact(
+        lambda tx: [] if tx is None else facts_kit.search_facts(tx, wanted, limit=LIMIT)
+    )
+    found = await session.journal.search_memories(wanted, LIMIT)
+    lines = [f"- remembered: {fact['text'][:HIT_CHARS]}" for fact in facts]
+    lines += [_line(memory) for memory in found if memory.run != session.run.id]
+    return lines[:LIMIT]
+
+
+def _line(memory: Memory) -> str:
+    day = f"{memory.at:%Y-%m-%d}" if memory.at else "earlier"
+    return f"- {day}: {memory.text[:HIT_CHARS]}"
+
+
+async def _digest(session: Session, model: LanguageModel, query: str, text: str) -> str:
+    request = Request(
+        messages=(Message("system", prompt("digest")), Message("user", f"NOTES\n{text}\n\nREQUEST\n{query}")),
+        max_tokens=160,
+        purpose="digest",
+        num_ctx=session.settings.num_ctx,
+        timeout=session.settings.local_timeout_sec,
+    )
+    try:
+        answer = (await call_model(session, model, request, "digest")).text.strip()
+    except ProviderError:
+        return text[:LONG_CHARS]
+    return "" if answer.lower().strip(" .") == "none" else answer
+
+
+async def keep_diary(session: Session, query: str, reply: str) -> None:
+    """Write the turn into the diary as it is, without a model."""
+    ctx = session.tool_context("diary")
+    text = f"Person: {query}\nSurefoot: {reply}"
+    await session.journal.add_memory(Memory(ctx.new_id(), "diary", text, session.run.id))
