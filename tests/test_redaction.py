@@ -23,7 +23,7 @@ from surefoot.redaction import MASK, RedactingFormatter, forms, redact, redact_j
     [
         lambda s: s,
         lambda s: quote(s, safe=""),
-        lambda s: quote(s),
+        quote,
         quote_plus,
         lambda s: quote(s, safe="").lower() if s.islower() else quote(s, safe=""),
         lambda s: urlencode({"password": s}),
