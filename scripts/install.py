@@ -61,7 +61,7 @@ def _can_make_venvs() -> bool:
 
 def _pip(*arguments: str) -> None:
     print("pip install", *arguments, flush=True)
-    command = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
     subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"})
 
 

@@ -42,7 +42,7 @@ def test_the_face_is_whole_and_the_same_for_type_checkers():
 
 def test_an_unknown_name_is_an_attribute_error():
     """As with any module."""
-    with pytest.raises(AttributeError, match="surefoot.*no attribute 'Assistent'"):
+    with pytest.raises(AttributeError, match=r"surefoot.*no attribute 'Assistent'"):
         _ = surefoot.Assistent
 
 
