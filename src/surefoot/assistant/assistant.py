@@ -1,0 +1,284 @@
+"""The assistant: ask, and take back. The same for a program, the command line and a server."""
+
+from __future__ import annotations
+
+import asyncio
+import locale
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+from surefoot.assistant.handle import RunHandle, RunResult
+from surefoot.assistant.turn import Turn
+from surefoot.assistant.undoing import Undoing
+from surefoot.errors import StateError, SurefootError
+from surefoot.events import EventType
+from surefoot.journal.owner import this_owner
+from surefoot.journal.types import FINAL, Journal, Run, RunStatus
+from surefoot.models.types import LanguageModel, Message
+from surefoot.planning.outline import Outline
+from surefoot.running import lifecycle
+from surefoot.running.budget import Budget, default_limits
+from surefoot.running.session import Session
+from surefoot.running.undo import UndoReport
+from surefoot.settings import Settings, load_settings
+from surefoot.tools.catalogue import Catalogue
+from surefoot.tools.types import Actor, Tool
+
+DIALOGUE_MESSAGES = 12
+"""Messages of a conversation that are read again: six exchanges; older ones are in the diary."""
+
+PERSON = Actor("person", "me")
+
+
+class Assistant:
+    """Plans requests, runs them, answers, and takes them back.
+
+    Args:
+        model: `provider:name`, or a model of your own; None takes the default (see the models page).
+        tools: your tools, behind the built-in ones: `@tool` functions.
+        kits: names of the built-in kits to offer; None offers all, `()` none.
+        settings: None loads the person's.
+        journal: None opens the person's.
+        dialogue: id of a conversation to go on with; None starts one.
+        services: what your tools find in `ctx.services`.
+        clock: what "now" is when a run starts; aware.
+        actor: in whose name the calls are made.
+
+    Use it as `async with Assistant() as assistant`, or call `close`.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: LanguageModel | str | None = None,
+        tools: Iterable[Tool] = (),
+        kits: Sequence[str] | None = None,
+        settings: Settings | None = None,
+        journal: Journal | None = None,
+        dialogue: str | None = None,
+        services: Mapping[str, Any] | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        actor: Actor = Actor("agent", "surefoot"),  # noqa: B008 - frozen
+    ) -> None:
+        from surefoot.tools.kits import builtin
+
+        self.settings = settings or load_settings()
+        self.catalogue = Catalogue([*builtin(kits), *tools])
+        self.dialogue = dialogue or secrets.token_hex(6)
+        self._model_given = model
+        self._model: LanguageModel | None = None
+        self._planner: LanguageModel | None = None
+        self._journal = journal
+        self._own_journal = journal is None
+        self._services = dict(services or {})
+        self._clock = clock
+        self._actor = actor
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the model and the journal that this assistant opened."""
+        for model in {id(m): m for m in (self._model, self._planner) if m is not None}.values():
+            if model is not self._model_given:
+                await model.close()
+        self._model = self._planner = None
+        if self._own_journal and self._journal is not None:
+            await self._journal.close()
+            self._journal = None
+
+    # --- asking ----------------------------------------------------------------------------------------------
+
+    def ask(self, text: str) -> RunHandle:
+        """Start a run for this request. Await the handle for the result; iterate it for the events."""
+        return RunHandle(lambda handle: self._ask(handle, text))
+
+    def resume(self, run: str) -> RunHandle:
+        """Go on with a run that was interrupted or approved. What is done is not done again.
+
+        Raises (from the handle):
+            StateError: it is final, still waits for a person, or somebody works on it.
+            NotFoundError: there is no such run.
+        """
+        return RunHandle(lambda handle: self._resume(handle, run))
+
+    async def _ask(self, handle: RunHandle, text: str) -> RunResult:
+        journal = await self.journal()
+        run = lifecycle.new_run(
+            text,
+            kind="ask",
+            actor=self._actor,
+            now=self._clock(),
+            zone=self.settings.zone_name,
+            language=self.language,
+            owner=this_owner(),
+            extra={"dialogue": self.dialogue},
+        )
+        events = [(EventType.RUN_CREATED, {"goal": text, "kind": "ask"})]
+        run = await journal.create_run(run, events)
+        session = self._session(run, journal)
+        handle.begin(session)
+        session.told(events)
+        return await self._work(session)
+
+    async def _resume(self, handle: RunHandle, name: str) -> RunResult:
+        journal = await self.journal()
+        await journal.release_dead()
+        run = await journal.find_run(name)
+        await self._check_may_resume(run, journal)
+        run = await journal.claim(run.id, this_owner())
+        session = self._session(run, journal)
+        await session.load()
+        await session.set(status=RunStatus.RUNNING)
+        handle.begin(session)
+        if run.kind != "ask":
+            await self._undoing(journal).go_on(session)
+            return await result_of(journal, session.run)
+        return await self._work(session)
+
+    async def _check_may_resume(self, run: Run, journal: Journal) -> None:
+        if run.status in FINAL:
+            raise StateError(f"Run {run.id} is {run.status}: there is nothing to go on with.", "Ask again.")
+        waiting = [call for call in await journal.calls(run.id) if call.status == "waiting"]
+        if waiting:
+            raise StateError(
+                f"Run {run.id} waits for you to agree to call {waiting[0].ordinal} ({waiting[0].tool}).",
+                f"surefoot approve {run.id[:8]}, or surefoot decline {run.id[:8]}.",
+                run=run.id,
+            )
+
+    async def _work(self, session: Session) -> RunResult:
+        try:
+            turn = await self._turn(session)
+            await turn.take()
+        except asyncio.CancelledError:
+            await asyncio.shield(session.rest(RunStatus.CANCELLED))
+            raise
+        except SurefootError as error:
+            await session.rest(RunStatus.FAILED, error=error.to_dict())
+        return await result_of(session.journal, session.run)
+
+    async def _turn(self, session: Session) -> Turn:
+        model = await self.model()
+        planner = await self._planner_model(model)
+        local = (await model.capabilities()).local
+        session.budget.limits = default_limits(local=local).with_settings(self.settings.limits)
+        messages = await session.journal.messages(
+            session.run.context.get("dialogue", ""), limit=DIALOGUE_MESSAGES
+        )
+        timeout = self.settings.local_timeout_sec if local else 60.0
+        return Turn(session, model, planner, timeout, [Message.from_dict(data) for data in messages])
+
+    # --- people's decisions ----------------------------------------------------------------------------------
+
+    async def approve(self, run: str, call: str | None = None) -> RunHandle:
+        """Agree to a waiting call (or all of the run), and go on."""
+        journal = await self.journal()
+        found = await journal.find_run(run)
+        await lifecycle.approve(journal, found, call, PERSON)
+        return self.resume(found.id)
+
+    async def decline(self, run: str, call: str | None = None) -> RunHandle:
+        """Refuse a waiting call (or all of the run), and go on without it."""
+        journal = await self.journal()
+        found = await journal.find_run(run)
+        await lifecycle.decline(journal, found, call, PERSON)
+        return self.resume(found.id)
+
+    async def cancel(self, run: str) -> Run:
+        """End a run that waits or was interrupted. A cancelled run never goes on."""
+        journal = await self.journal()
+        await journal.release_dead()
+        return await lifecycle.cancel(journal, await journal.find_run(run), this_owner())
+
+    # --- undo ------------------------------------------------------------------------------------------------
+
+    async def undo(
+        self, run: str | RunResult, *, force: bool = False, call: int | None = None, preview: bool = False
+    ) -> UndoReport:
+        """Take a run (or one call of it) back, newest first. Conflicts are left alone unless forced.
+
+        Running it again after a crash ends the same. With `preview` nothing is changed.
+        """
+        undoing = self._undoing(await self.journal())
+        target = await undoing.find(run.id if isinstance(run, RunResult) else run)
+        if preview:
+            return await undoing.preview(target, force=force, only=call)
+        return await undoing.undo(target, force=force, only=call)
+
+    async def redo(self, run: str | RunResult, *, force: bool = False) -> UndoReport:
+        """Take the undo of a run back."""
+        undoing = self._undoing(await self.journal())
+        return await undoing.redo(await undoing.find(run.id if isinstance(run, RunResult) else run), force=force)
+
+    # --- what it works with ----------------------------------------------------------------------------------
+
+    @property
+    def language(self) -> str:
+        """Language of the person: the setting, else the locale's, else English."""
+        if self.settings.language:
+            return self.settings.language
+        found = locale.getlocale()[0] or ""
+        return found.partition("_")[0].lower() if len(found.partition("_")[0]) == 2 else "en"  # noqa: PLR2004
+
+    async def journal(self) -> Journal:
+        """The journal, opened when first needed."""
+        if self._journal is None:
+            from surefoot.journal import SqlJournal
+            from surefoot.storage import Database
+
+            self._journal = SqlJournal(Database(self.settings.database_url))
+        return self._journal
+
+    async def model(self) -> LanguageModel:
+        """The model that answers, opened when first needed."""
+        if self._model is None:
+            from surefoot.models import default_model, open_model
+
+            given = self._model_given
+            if given is None:
+                self._model = await default_model(self.settings)
+            else:
+                self._model = await open_model(given, self.settings) if isinstance(given, str) else given
+        return self._model
+
+    async def _planner_model(self, model: LanguageModel) -> LanguageModel:
+        if self._planner is None:
+            from surefoot.models import planner_model
+
+            self._planner = await planner_model(self.settings, model)
+        return self._planner
+
+    def _session(self, run: Run, journal: Journal) -> Session:
+        return Session(
+            run=run,
+            journal=journal,
+            catalogue=self.catalogue,
+            settings=self.settings,
+            budget=Budget(default_limits(local=False)),
+            policy=self.settings.policy,
+            services=self._services,
+        )
+
+    def _undoing(self, journal: Journal) -> Undoing:
+        return Undoing(journal, self.catalogue, self.settings, self._services, self._clock, self.language)
+
+
+async def result_of(journal: Journal, run: Run) -> RunResult:
+    """What a run came to so far, from the journal."""
+    from surefoot.models.types import Usage
+
+    usage = Usage()
+    model_calls = await journal.model_calls(run.id)
+    for entry in model_calls:
+        usage += Usage(**entry.completion["usage"])
+    outline = Outline.from_list(run.context.get("outline", ()))
+    return RunResult(run, outline, tuple(await journal.calls(run.id)), usage, len(model_calls))

@@ -1,0 +1,173 @@
+"""One request carried the whole way, in a session: route, plan, remember, run, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from surefoot.assistant.answer import Told, answer_request, plain_answer
+from surefoot.assistant.memory import Memories, keep_diary, remember
+from surefoot.assistant.router import Router
+from surefoot.errors import BudgetExceededError, ProviderError
+from surefoot.events import EventType
+from surefoot.journal.types import RunStatus
+from surefoot.models.types import Completion, LanguageModel, Message, Request
+from surefoot.planning.outline import Outline, Step
+from surefoot.planning.planner import OutlinePlanner, PlanResult
+from surefoot.planning.resolver import StepResolver
+from surefoot.running.models import call_model
+from surefoot.running.outline_runner import OutlineReport, OutlineRunner, StepReport
+from surefoot.running.session import Session
+
+NO_LOOP = "choosing tools without a concrete plan is not possible yet, so no tool was called for it"
+
+
+@dataclass
+class Turn:
+    """One turn of the conversation. `planner` is the model that plans, mostly the one that answers."""
+
+    session: Session
+    model: LanguageModel
+    planner: LanguageModel
+    timeout: float
+    dialogue: Sequence[Message] = ()
+    outline: Outline = field(default_factory=Outline)
+    memories: Memories = field(default_factory=lambda: Memories(""))
+    not_done: list[str] = field(default_factory=list)
+    report: OutlineReport | None = None
+
+    async def take(self) -> None:
+        """From the request to the answer; leaves the run at rest.
+
+        Raises:
+            ProviderError: no answer could be had, and nothing was done that would have to be told.
+        """
+        try:
+            await self._plan()
+            await self._remember()
+            await self._run()
+        except BudgetExceededError as stop:
+            await self._stopped(stop)
+            return
+        if self.report is not None and self.report.waiting:
+            await self.session.rest(RunStatus.NEEDS_APPROVAL)
+            return
+        await self._answer()
+
+    # --- plan ------------------------------------------------------------------------------------------------
+
+    async def _plan(self) -> None:
+        session = self.session
+        if "outline" in session.run.context:
+            self.outline = Outline.from_list(session.run.context["outline"])
+            self._explain(session.run.context["plan_failed"])
+            return
+        query = session.run.goal
+        talk = " ".join(message.content for message in self.dialogue[-2:])
+        route = Router(list(session.catalogue)).route(query, talk)
+        planner = OutlinePlanner(self.planner, session.settings, session.catalogue)
+        result = await planner.plan(
+            query, dialogue=self.dialogue, only=route.names, now=session.now, complete=self._asker("plan")
+        )
+        self.outline = result.outline
+        await self._write_plan(result)
+        self._explain(result.failed)
+
+    async def _write_plan(self, result: PlanResult) -> None:
+        """The plan is kept with the run: a resumed run goes on with this one, whatever a model would say now."""
+        steps = [step.to_dict() for step in self.outline.steps]
+        context = {**self.session.run.context, "outline": steps, "plan_failed": result.failed}
+        await self.session.set(context=context, status=RunStatus.RUNNING)
+        data = {"steps": steps, "encoding": result.encoding, "failed": result.failed}
+        await self.session.tell((EventType.PLAN_MADE, data))
+
+    def _explain(self, failed: str | None) -> None:
+        if failed is not None:
+            self.not_done.append(f"The request could not be planned ({failed}): {NO_LOOP}.")
+        elif self.outline.has_unresolved_tool_steps(self.session.catalogue.names):
+            steps = "; ".join(step.text for step in self.outline.work())
+            self.not_done.append(f"{steps}: {NO_LOOP}.")
+
+    def _asker(self, key: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+        async def ask(request: Request) -> Completion:
+            return await call_model(self.session, self.planner, request, key)
+
+        return ask
+
+    # --- remember, run ---------------------------------------------------------------------------------------
+
+    async def _remember(self) -> None:
+        """Only when the plan asks for it; without a plan always, as if there were no planner."""
+        wanted = self.outline.requires_memory or (self.outline.is_empty and bool(self.not_done))
+        if wanted:
+            topic = self.outline.memory_topic or ""
+            self.memories = await remember(self.session, self.model, self.session.run.goal, topic)
+
+    async def _run(self) -> None:
+        if self.not_done or not self.outline.work():
+            return
+        resolver = StepResolver(self.planner, self.session.settings, self.session.catalogue)
+
+        async def resolve(number: int, step: Step, results: object):  # type: ignore[no-untyped-def]  # noqa: ANN202
+            return await resolver.resolve(step, results, complete=self._asker(f"resolve.{number}"))
+
+        runner = OutlineRunner(self.session, self.outline, resolve)
+        known = {n: self.memories.text for n, s in enumerate(self.outline.steps, 1) if s.kind == "memory"}
+        self.report = await runner.run(known)
+
+    # --- answer ----------------------------------------------------------------------------------------------
+
+    @property
+    def reports(self) -> tuple[StepReport, ...]:
+        """What became of the steps."""
+        return self.report.steps if self.report else ()
+
+    async def _answer(self) -> None:
+        told = Told(
+            self.session.run.goal, self.dialogue, self.memories.text, self.reports, self._left_over()
+        )
+        incomplete = bool(told.not_done) or (self.report is not None and not self.report.done)
+        request = answer_request(self.session, told, self.timeout)
+        try:
+            completion = await call_model(self.session, self.model, request, "reply", stream=True)
+            reply = completion.text.strip()
+        except BudgetExceededError as stop:
+            await self._stopped(stop)
+            return
+        except ProviderError as error:
+            if not self.reports:
+                raise
+            await self.session.tell((EventType.NOTICE, {"text": f"The answer is plain: {error}"}))
+            await self._finish(plain_answer(self.reports, told.not_done), incomplete=True)
+            return
+        await self._finish(reply, incomplete=incomplete)
+
+    def _left_over(self) -> list[str]:
+        if self.report is None or not self.report.handed_over:
+            return self.not_done
+        reached = self.report.handed_over
+        later = [step.text for n, step in enumerate(self.outline.steps, 1) if n > reached and step.kind != "reply"]
+        return [*self.not_done, *(f"{text}: the step before it was not done" for text in later)]
+
+    async def _stopped(self, stop: BudgetExceededError) -> None:
+        reply = f"{plain_answer(self.reports, self._left_over())}\n{stop}"
+        await self._finish(reply, incomplete=True, stopped_by=str(stop.details.get("limit", "")))
+
+    async def _finish(self, reply: str, *, incomplete: bool, stopped_by: str = "") -> None:
+        session = self.session
+        stopped_by = stopped_by or self._refused_by_limit()
+        dialogue = session.run.context.get("dialogue", "")
+        if dialogue:
+            messages = [Message("user", session.run.goal), Message("assistant", reply)]
+            await session.journal.add_messages(dialogue, session.run.id, [m.to_dict() for m in messages])
+        await keep_diary(session, session.run.goal, reply)
+        await session.tell((EventType.REPLY, {"text": reply}))
+        await session.rest(RunStatus.DONE, reply=reply, incomplete=incomplete, stopped_by=stopped_by)
+
+    def _refused_by_limit(self) -> str:
+        for report in self.reports:
+            for outcome in report.outcomes:
+                error = outcome.call.error or {}
+                if error.get("code") == BudgetExceededError.code:
+                    return str(error.get("details", {}).get("limit", ""))
+        return ""
