@@ -1,0 +1,170 @@
+"""One database: one writer thread, readers with their own connections, migrated when it is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from collections.abc import Callable
+from contextvars import copy_context
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from surefoot.errors import MisuseError
+from surefoot.storage import sqlite
+from surefoot.storage.failures import translated
+from surefoot.storage.writer import Writer
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from sqlalchemy import Connection, Engine
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 10.0
+"""How long a write waits for another process. Transactions here take milliseconds: longer means a program that holds
+the database open for itself, and the person should hear of it."""
+
+READER_THREADS = 4
+"""Threads for `read`: more than the cores of a small machine brings nothing, fewer lets one long search block a page."""
+
+
+class Database:
+    """A SQLite database, opened and brought to the newest schema.
+
+    Args:
+        url_or_path: a path, or `sqlite:///` and a path. The folder is made; a new file is readable by its owner only.
+        busy_seconds: how long a write waits for another process before `StorageError`.
+
+    Every function gets a SQLAlchemy connection and runs in one transaction of it; it must neither commit nor roll back.
+    What it raises reaches the caller unchanged, after the roll-back. Any number of event loops and threads may use one
+    object.
+
+    Raises:
+        StorageError: the file cannot be opened, is damaged, or was written by a newer version.
+        MisuseError: it names another kind of database.
+    """
+
+    def __init__(self, url_or_path: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        from surefoot.storage.upgrade import bring_up_to_date
+
+        self.path = _path(url_or_path)
+        self._threads: ThreadPoolExecutor | None = None
+        with translated(self.path):
+            _make_private(self.path)
+            self._readers = sqlite.reader_engine(self.path, busy_seconds)
+            self._writers = sqlite.writer_engine(self.path, busy_seconds)
+            try:
+                bring_up_to_date(self.path, self._readers, busy_seconds)
+            except BaseException:
+                self._readers.dispose()
+                raise
+        self._writer = Writer(_connector(self._writers, self.path), _transactor(self.path))
+        self._close = weakref.finalize(self, _shut_down, self._writer, self._readers, self._writers)
+
+    async def write(self, fn: Callable[[Connection], T], *, durable: bool = False) -> T:
+        """Run `fn(connection)` on the writer thread in one transaction; its result, once it is committed.
+
+        `durable` waits until it is on the disk, so that not even a power loss takes it back. The function sees the
+        caller's context variables. A caller that is cancelled stops waiting; the transaction goes on to its own end.
+
+        Raises:
+            StorageError: the disk or the database failed; nothing was written.
+        """
+        return await self._writer.write(fn, durable=durable)
+
+    def write_sync(self, fn: Callable[[Connection], T], *, durable: bool = False) -> T:
+        """The same for a caller without an event loop. Not from inside another transaction (MisuseError)."""
+        return self._writer.write_sync(fn, durable=durable)
+
+    async def read(self, fn: Callable[[Connection], T]) -> T:
+        """Run `fn(connection)` on a reader's thread: one snapshot, writing refused. Sees all committed writes."""
+        context = copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool(), context.run, self.read_sync, fn)
+
+    def read_sync(self, fn: Callable[[Connection], T]) -> T:
+        """The same on the calling thread."""
+        if not self._close.alive:
+            raise MisuseError("The database is closed.", "Open it again: Database(path).")
+        with translated(self.path), self._readers.connect() as connection, connection.begin():
+            return fn(connection)
+
+    def close(self) -> None:
+        """Finish what is queued and let go of the file. Calling it again does nothing."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=True)
+        self._close()
+
+    @property
+    def closed(self) -> bool:
+        """It was closed."""
+        return not self._close.alive
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _pool(self) -> ThreadPoolExecutor:
+        if self._threads is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._threads = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="surefoot-reader")
+        return self._threads
+
+
+def _path(url_or_path: str | Path) -> Path:
+    text = str(url_or_path)
+    if "://" not in text:
+        return Path(text).expanduser().absolute()
+    from sqlalchemy import make_url
+
+    url = make_url(text)
+    if url.get_backend_name() != "sqlite":
+        raise MisuseError(
+            f"{url.render_as_string(hide_password=True)} is no SQLite database.",
+            "Give a path or sqlite:///path; other databases are not supported yet.",
+        )
+    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+        raise MisuseError(
+            f"{text} names no file.", "Give a file's path, or use MemoryJournal where nothing is to be kept."
+        )
+    return Path(url.database).expanduser().absolute()
+
+
+def _make_private(path: Path) -> None:
+    """A new file is for its owner's eyes: it holds what the person said and did."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _connector(engine: Engine, path: Path) -> Callable[[], Connection]:
+    def connect() -> Connection:
+        with translated(path):
+            return engine.connect()
+
+    return connect
+
+
+def _transactor(path: Path) -> Callable[[Connection, Callable[[Connection], Any], bool], Any]:
+    def transact(connection: Connection, fn: Callable[[Connection], Any], durable: bool) -> Any:  # noqa: ANN401, FBT001
+        with translated(path):
+            if durable:
+                return sqlite.durably(connection, fn)
+            with connection.begin():
+                return fn(connection)
+
+    return transact
+
+
+def _shut_down(writer: Writer, *engines: Engine) -> None:
+    writer.close()
+    for engine in engines:
+        engine.dispose()

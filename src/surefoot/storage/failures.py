@@ -1,0 +1,88 @@
+"""What a failing disk or database says, as a `StorageError` with the next move."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from surefoot.errors import StorageError
+
+_Sentence = tuple[str, str, str]
+"""Reason (stable, for programs), message with `{path}`, next move."""
+
+FULL: _Sentence = ("full", "The disk is full: {path} cannot grow.", "Free some space and try again.")
+LOCKED: _Sentence = (
+    "locked",
+    "Another program holds {path} locked.",
+    "Wait for it or end it (a copy, a backup, a database browser), then try again.",
+)
+READ_ONLY: _Sentence = (
+    "read_only",
+    "{path} or its folder cannot be written.",
+    "Allow writing to the folder, or set SUREFOOT_DATA_DIR to another one.",
+)
+UNREACHABLE: _Sentence = (
+    "cannot_open",
+    "{path} cannot be opened.",
+    "Look whether the folder exists and may be written, or set SUREFOOT_DATA_DIR to another one.",
+)
+DAMAGED: _Sentence = (
+    "damaged",
+    "{path} is damaged or no database.",
+    "Move it away and put a backup in its place; without one a new database is made.",
+)
+DISK: _Sentence = (
+    "disk",
+    "The disk refused to read or write {path}.",
+    "Look at the disk and at limits on file size, then try again.",
+)
+TOO_BIG: _Sentence = ("too_big", "A value is too large for {path}.", "Store less in one value.")
+
+SENTENCES: dict[int, _Sentence] = {
+    sqlite3.SQLITE_FULL: FULL,
+    sqlite3.SQLITE_BUSY: LOCKED,
+    sqlite3.SQLITE_LOCKED: LOCKED,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_PERM: READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: UNREACHABLE,
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_NOTADB: DAMAGED,
+    sqlite3.SQLITE_IOERR: DISK,
+    sqlite3.SQLITE_NOLFS: DISK,
+    sqlite3.SQLITE_TOOBIG: TOO_BIG,
+}
+"""By SQLite's primary result code. Every other code (a constraint, wrong SQL) is the caller's own error."""
+
+_PRIMARY = 0xFF
+"""The low byte of an extended result code is the primary one (https://sqlite.org/rescode.html)."""
+
+
+def storage_error(error: BaseException, path: Path) -> StorageError | None:
+    """The error that says what the disk or database did; None when it is no failure of theirs."""
+    driver = getattr(error, "orig", error)
+    if isinstance(driver, OSError):
+        return failure(READ_ONLY if isinstance(driver, PermissionError) else DISK, path, str(driver))
+    if not isinstance(driver, sqlite3.Error):
+        return None
+    sentence = SENTENCES.get((getattr(driver, "sqlite_errorcode", None) or 0) & _PRIMARY)
+    return None if sentence is None else failure(sentence, path, str(driver))
+
+
+def failure(sentence: _Sentence, path: Path, said: str = "") -> StorageError:
+    """The `StorageError` of a sentence; what the driver said stands in its details."""
+    reason, message, next_move = sentence
+    return StorageError(message.format(path=path), next_move, reason=reason, path=str(path), said=said)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Inside, failures of the disk and the database become `StorageError`; everything else passes unchanged."""
+    try:
+        yield
+    except Exception as error:
+        told = storage_error(error, path)
+        if told is None:
+            raise
+        raise told from error

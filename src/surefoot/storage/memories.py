@@ -1,0 +1,158 @@
+"""What is remembered: facts (`fact`) and turns of past conversations (`diary`), with full-text search.
+
+The table stands in this room because two rooms above use it: the memory kit, which writes facts in the transaction of
+its call, and the journal, which keeps the diary and searches both. `words` is what the index reads: whoever writes
+`text` writes `words` too (`index_text`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Integer,
+    String,
+    Table,
+    Text,
+    bindparam,
+    column,
+    false,
+    select,
+    table,
+    text,
+    update,
+)
+
+from surefoot.storage.prepared import Prepared
+from surefoot.storage.schema import metadata
+from surefoot.storage.words import may_be_prefix, query_words, words
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+CANDIDATES = 200
+"""Hits that the index hands over to be ranked: twenty pages of what a person reads; ranking them takes milliseconds."""
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("kind", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("run", String(32), nullable=False, index=True),
+    Column("actor", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("at", String(27), nullable=False),
+    Column("undone", Boolean, nullable=False),
+)
+
+FTS_TABLE = "memories_fts"
+"""SQLite's index, made by the migration and kept by triggers; PostgreSQL will have its own form."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """A row of the table, without what only the index needs. `at` is the journal's time text."""
+
+    id: str
+    kind: str
+    text: str
+    run: str
+    at: str
+    undone: bool
+    actor: str = "agent:surefoot"
+    version: int = 1
+
+
+_COLUMNS = ("id", "kind", "text", "run", "at", "undone", "actor", "version")
+_INSERT = Prepared.insert(memories, *_COLUMNS, "words")
+_MARK = Prepared(
+    update(memories).where(memories.c.run == bindparam("of_run")).values(undone=bindparam("undone"))
+)
+_fts = table(FTS_TABLE, column("rowid"))
+_FOUND = Prepared(
+    select(*(memories.c[name] for name in _COLUMNS))
+    .join(_fts, _fts.c.rowid == memories.c.number)
+    .where(text(f"{FTS_TABLE} MATCH :question"), memories.c.undone == false())
+    .order_by(text(f"bm25({FTS_TABLE})"), memories.c.number.desc())
+    .limit(bindparam("most", type_=Integer))
+)
+
+
+def index_text(content: str) -> str:
+    """The value of `words` for this text."""
+    return " ".join(words(content))
+
+
+def add(tx: Connection, row: MemoryRow) -> None:
+    """Write one memory."""
+    values = {name: getattr(row, name) for name in _COLUMNS}
+    _INSERT.run(tx, **values, words=index_text(row.text))
+
+
+def mark(tx: Connection, run: str, *, undone: bool) -> None:
+    """Mark what a run remembered as taken back, or as valid again."""
+    _MARK.run(tx, of_run=run, undone=undone)
+
+
+def search(tx: Connection, question: str, limit: int) -> list[MemoryRow]:
+    """The best `limit` memories that share a word with the question (see `rank`); undone ones are left out."""
+    asked = query_words(question)
+    if not asked or limit < 1:
+        return []
+    found = [MemoryRow(*values) for values in _FOUND.rows(tx, question=_fts_question(asked), most=CANDIDATES)]
+    return rank(asked, found)[:limit]
+
+
+def _fts_question(asked: Iterable[str]) -> str:
+    """Words have only letters and digits, and stand in quotes: nothing in a question is ever FTS syntax."""
+    return " OR ".join(f'"{word}"*' if may_be_prefix(word) else f'"{word}"' for word in asked)
+
+
+class Ranked(Protocol):
+    """What can be ranked: its kind, its text, and when it was written."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def at(self) -> object: ...
+
+
+R = TypeVar("R", bound=Ranked)
+
+
+def rank(asked: Sequence[str], found: Sequence[R]) -> list[R]:
+    """Best first: by the words of the question they hold, rare words counting more; then facts before diary; then newest.
+
+    Things that hold none of the words are left out. The weight of a word is log(1 + n / hits) over the candidates.
+    """
+    held = [_held(asked, item.text) for item in found]
+    hits = {word: sum(word in one for one in held) for word in asked}
+    weight = {word: math.log1p(len(found) / count) for word, count in hits.items() if count}
+    scored = [
+        (-round(sum(weight[word] for word in one), 6), item.kind != "fact", item)
+        for one, item in zip(held, found, strict=True)
+        if one
+    ]
+    scored.sort(key=lambda entry: str(entry[2].at), reverse=True)
+    scored.sort(key=lambda entry: entry[:2])
+    return [item for _, _, item in scored]
+
+
+def _held(asked: Sequence[str], content: str) -> frozenset[str]:
+    there = set(words(content))
+    return frozenset(
+        word
+        for word in asked
+        if word in there or (may_be_prefix(word) and any(one.startswith(word) for one in there))
+    )
+

@@ -1,0 +1,89 @@
+"""What is true of SQLite only: pragmas, how a transaction begins, what durable means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+T = TypeVar("T")
+
+WAL_PAGES = 1000
+"""Pages in the log before it is copied into the database: SQLite's own default, named so that the benchmark's floor
+uses the same."""
+
+
+def pragmas(busy_seconds: float, *, read_only: bool) -> list[str]:
+    """What every connection sets. NORMAL in WAL never damages the file; a power loss may take back the last commits."""
+    return [
+        f"PRAGMA busy_timeout={int(busy_seconds * 1000)}",
+        *([] if read_only else ["PRAGMA journal_mode=WAL"]),
+        "PRAGMA synchronous=NORMAL",
+        "PRAGMA foreign_keys=ON",
+        f"PRAGMA wal_autocheckpoint={WAL_PAGES}",
+        "PRAGMA temp_store=MEMORY",
+        *(["PRAGMA query_only=ON"] if read_only else []),
+    ]
+
+
+def writer_engine(path: Path, busy_seconds: float) -> Engine:
+    """One connection, whose transactions take the write lock when they begin, so that none fails half-way for it."""
+    from sqlalchemy.pool import StaticPool
+
+    return _engine(path, pragmas(busy_seconds, read_only=False), "BEGIN IMMEDIATE", poolclass=StaticPool)
+
+
+def reader_engine(path: Path, busy_seconds: float) -> Engine:
+    """A connection for each reader; a transaction of it sees one state of the database."""
+    from sqlalchemy.pool import QueuePool
+
+    statements = pragmas(busy_seconds, read_only=True)
+    return _engine(path, statements, "BEGIN", poolclass=QueuePool, pool_size=4, max_overflow=-1)
+
+
+def migration_engine(path: Path, busy_seconds: float) -> Engine:
+    """One connection for a migration: tables that refer to others may be rebuilt, so foreign keys rest."""
+    from sqlalchemy.pool import NullPool
+
+    statements = [*pragmas(busy_seconds, read_only=False), "PRAGMA foreign_keys=OFF"]
+    return _engine(path, statements, "BEGIN IMMEDIATE", poolclass=NullPool)
+
+
+def _engine(path: Path, statements: list[str], begin: str, **pool: Any) -> Engine:  # noqa: ANN401
+    from sqlalchemy import URL, create_engine, event
+
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)), connect_args={"check_same_thread": False}, **pool
+    )
+
+    def prepare(driver: Any, _record: object) -> None:  # noqa: ANN401 - sqlite3.Connection
+        # The driver starts no transactions by itself: its own are deferred, and fail half-way when two processes write.
+        driver.isolation_level = None
+        for statement in statements:
+            driver.execute(statement)
+
+    def start(connection: Connection) -> None:
+        driver(connection).execute(begin)
+
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", start)
+    return engine
+
+
+def driver(connection: Connection) -> Any:  # noqa: ANN401 - sqlite3.Connection
+    """The driver's own connection."""
+    return connection.connection.driver_connection
+
+
+def durably(connection: Connection, fn: Callable[[Connection], T]) -> T:
+    """Run `fn` in a transaction whose commit waits for the disk."""
+    raw = driver(connection)
+    raw.execute("PRAGMA synchronous=FULL")
+    try:
+        with connection.begin():
+            return fn(connection)
+    finally:
+        raw.execute("PRAGMA synchronous=NORMAL")
