@@ -1,0 +1,1 @@
+"""Plans: a request becomes an outline of concrete steps, before anything is done."""
