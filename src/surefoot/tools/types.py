@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot.errors import MisuseError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from surefoot.models.types import ToolSpec
     from surefoot.settings import Settings
+    from surefoot.tools.arguments import ArgumentReader
 
 
 class Effect(StrEnum):
@@ -87,7 +89,9 @@ class Undo:
     `capture(ctx, arguments)` returns the state that the call touches, as JSON; it is called before and after the call
     and again before an undo. `restore(ctx, arguments, image)` sets that state: it is never a toggle, and setting the
     same image twice changes nothing. Both run where the tool runs. `version` changes when the meaning of an image
-    does; an undo of another version is refused, never guessed.
+    does; an undo of another version is refused, never guessed. `ctx` is always the context of the call itself (its run
+    and key), at an undo too: ids of new rows and what a name meant depend on it. `capture` does not raise because what
+    it looks for is not there.
     """
 
     capture: Callable[..., Any]
@@ -130,3 +134,10 @@ class Tool:
         from surefoot.models.types import ToolSpec
 
         return ToolSpec(self.name, self.description, self.parameters)
+
+    @cached_property
+    def reader(self) -> ArgumentReader:
+        """Reads what a model wrote as arguments; compiled from `parameters` when first used."""
+        from surefoot.tools.arguments import ArgumentReader
+
+        return ArgumentReader(self.name, self.parameters)

@@ -1,0 +1,75 @@
+"""The kits' own rows, in the journal's database.
+
+Every row carries who wrote it last (`actor`), how often it was written (`version`) and whether it was deleted: a
+deleted row stays as a tombstone. Dates are text: `2026-05-03` for a day, which belongs to no zone, and an ISO time with its
+offset for a moment; `*_at` is the same moment in UTC, for comparing, and null for a day.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text
+
+from surefoot.storage import metadata
+
+ID = String(32)
+TIME = String(27)
+
+
+def _common() -> list[Column[object]]:
+    return [
+        Column("version", Integer, nullable=False),
+        Column("actor", Text, nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("updated_at", TIME, nullable=False),
+        Column("deleted", Boolean, nullable=False),
+    ]
+
+
+notes = Table(
+    "notes",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("tags", Text, nullable=False),  # JSON list, in the order they were given
+    *_common(),
+    Index("ix_notes_title", "title"),
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("due", String(40)),
+    Column("due_at", TIME),
+    Column("status", String(16), nullable=False),
+    *_common(),
+    Index("ix_tasks_title", "title"),
+    Index("ix_tasks_due", "due"),
+)
+
+calendar_events = Table(
+    "calendar_events",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("start", String(40), nullable=False),
+    Column("start_at", TIME),
+    Column("end", String(40)),
+    Column("end_at", TIME),
+    Column("place", Text, nullable=False),
+    *_common(),
+    Index("ix_calendar_events_title", "title"),
+    Index("ix_calendar_events_start", "start"),
+)
+
+kit_targets = Table(
+    "kit_targets",
+    metadata,
+    Column("run", ID, primary_key=True),
+    Column("call", String(255), primary_key=True),
+    Column("reference", Text, primary_key=True),
+    Column("row", ID, nullable=False),
+)
+"""Which row a call meant by a name. A rename or a later row of the same name must not change what an undo looks at."""
