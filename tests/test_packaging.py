@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 import zipfile
-from importlib.metadata import metadata, version
+from importlib.metadata import metadata, packages_distributions, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import surefoot
 
@@ -79,3 +82,49 @@ def test_the_wheel_holds_every_file_beside_the_code(tmp_path: Path):
         "surefoot",
         f"surefoot-{surefoot.__version__}.dist-info",
     }
+
+
+# --- dependencies ----------------------------------------------------------------------------------------------
+
+NEVER_IMPORTED = {"tzdata"}  # data: `zoneinfo` finds it where the system has no zones of its own
+
+
+def declared() -> set[str]:
+    """Names of the distributions that pyproject.toml declares, the extra for the embedded model included."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    entries = [*project["dependencies"], *project["optional-dependencies"]["local"]]
+    return {canonicalize_name(Requirement(entry).name) for entry in entries}
+
+
+def imported() -> dict[str, set[str]]:
+    """Distributions that the code imports, with the files that do."""
+    homes = packages_distributions()
+    found: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            for top in {name.partition(".")[0] for name in names} - {"surefoot"} - sys.stdlib_module_names:
+                for home in homes.get(top, [top]):
+                    found.setdefault(canonicalize_name(home), set()).add(path.name)
+    return found
+
+
+def test_what_is_imported_is_declared():
+    """No module lives on what another library happens to bring."""
+    assert {name: files for name, files in imported().items() if name not in declared()} == {}
+
+
+def test_what_is_declared_is_used():
+    """Nobody installs a library for nothing."""
+    assert declared() - imported().keys() == NEVER_IMPORTED
+
+
+def test_dependencies_are_sorted_and_explained():
+    """In order, and each with a row in the page about libraries."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for entries in (project["project"]["dependencies"], project["dependency-groups"]["dev"]):
+        assert entries == sorted(entries, key=lambda entry: Requirement(entry).name)
+    page = (ROOT / "docs" / "decisions" / "0002-libraries.md").read_text(encoding="utf-8")
+    rows = "\n".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| "))
+    assert {name for name in declared() if name not in rows} == set()
