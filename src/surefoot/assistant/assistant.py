@@ -15,7 +15,7 @@ from surefoot.assistant.turn import Turn
 from surefoot.assistant.undoing import Undoing
 from surefoot.errors import StateError, SurefootError
 from surefoot.events import EventType
-from surefoot.journal.owner import this_owner
+from surefoot.journal.owner import current_owner
 from surefoot.journal.types import FINAL, Journal, Run, RunStatus
 from surefoot.models.types import LanguageModel, Message
 from surefoot.planning.outline import Outline
@@ -119,7 +119,7 @@ class Assistant:
             now=self._clock(),
             zone=self.settings.zone_name,
             language=self.language,
-            owner=this_owner(),
+            owner=current_owner(),
             extra={"dialogue": self.dialogue},
         )
         events = [(EventType.RUN_CREATED, {"goal": text, "kind": "ask"})]
@@ -134,7 +134,7 @@ class Assistant:
         await journal.release_dead()
         run = await journal.find_run(name)
         await self._check_may_resume(run, journal)
-        run = await journal.claim(run.id, this_owner())
+        run = await journal.claim(run.id, current_owner())
         session = self._session(run, journal)
         await session.load()
         await session.set(status=RunStatus.RUNNING)
@@ -197,7 +197,7 @@ class Assistant:
         """End a run that waits or was interrupted. A cancelled run never goes on."""
         journal = await self.journal()
         await journal.release_dead()
-        return await lifecycle.cancel(journal, await journal.find_run(run), this_owner())
+        return await lifecycle.cancel(journal, await journal.find_run(run), current_owner())
 
     # --- undo ------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from surefoot.errors import BudgetExceededError, ProviderError
 from surefoot.events import EventType
 from surefoot.journal.types import RunStatus
 from surefoot.models.types import Completion, LanguageModel, Message, Request
-from surefoot.planning.outline import Outline, Step
+from surefoot.planning import queries
+from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.planner import OutlinePlanner, PlanResult
 from surefoot.planning.resolver import StepResolver
 from surefoot.running.models import call_model
@@ -32,6 +33,7 @@ class Turn:
     timeout: float
     dialogue: Sequence[Message] = ()
     outline: Outline = field(default_factory=Outline)
+    todo: Outline = field(default_factory=Outline)
     memories: Memories = field(default_factory=lambda: Memories(""))
     not_done: list[str] = field(default_factory=list)
     report: OutlineReport | None = None
@@ -75,7 +77,7 @@ class Turn:
 
     async def _write_plan(self, result: PlanResult) -> None:
         """The plan is kept with the run: a resumed run goes on with this one, whatever a model would say now."""
-        steps = [step.to_dict() for step in self.outline.steps]
+        steps = self.outline.to_list()
         context = {**self.session.run.context, "outline": steps, "plan_failed": result.failed}
         await self.session.set(context=context, status=RunStatus.RUNNING)
         data = {"steps": steps, "encoding": result.encoding, "failed": result.failed}
@@ -84,8 +86,8 @@ class Turn:
     def _explain(self, failed: str | None) -> None:
         if failed is not None:
             self.not_done.append(f"The request could not be planned ({failed}): {NO_LOOP}.")
-        elif self.outline.has_unresolved_tool_steps(self.session.catalogue.names):
-            steps = "; ".join(step.text for step in self.outline.work())
+        elif queries.has_unresolved_tool_steps(self.outline):
+            steps = "; ".join(step.text for step in self.outline.steps if step.kind is StepKind.PROSE)
             self.not_done.append(f"{steps}: {NO_LOOP}.")
 
     def _asker(self, key: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
@@ -98,22 +100,22 @@ class Turn:
 
     async def _remember(self) -> None:
         """Only when the plan asks for it; without a plan always, as if there were no planner."""
-        wanted = self.outline.requires_memory or (self.outline.is_empty and bool(self.not_done))
-        if wanted:
-            topic = self.outline.memory_topic or ""
+        without_a_plan = queries.is_empty(self.outline) and bool(self.not_done)
+        if queries.requires_memory(self.outline) or without_a_plan:
+            topic = queries.memory_topic(self.outline)
             self.memories = await remember(self.session, self.model, self.session.run.goal, topic)
 
     async def _run(self) -> None:
-        if self.not_done or not self.outline.work():
+        if self.not_done or queries.is_empty(self.outline) or queries.is_reply_only(self.outline):
             return
+        self.todo = queries.strip_memory(self.outline)
         resolver = StepResolver(self.planner, self.session.settings, self.session.catalogue)
 
         async def resolve(number: int, step: Step, results: object):  # type: ignore[no-untyped-def]  # noqa: ANN202
             return await resolver.resolve(step, results, complete=self._asker(f"resolve.{number}"))
 
-        runner = OutlineRunner(self.session, self.outline, resolve)
-        known = {n: self.memories.text for n, s in enumerate(self.outline.steps, 1) if s.kind == "memory"}
-        self.report = await runner.run(known)
+        runner = OutlineRunner(self.session, self.todo, resolve)
+        self.report = await runner.run({0: self.memories.text})
 
     # --- answer ----------------------------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class Turn:
         if self.report is None or not self.report.handed_over:
             return self.not_done
         reached = self.report.handed_over
-        later = [step.text for n, step in enumerate(self.outline.steps, 1) if n > reached and step.kind != "reply"]
+        later = [step.text for step in self.todo.steps[reached:] if step.kind is not StepKind.REPLY]
         return [*self.not_done, *(f"{text}: the step before it was not done" for text in later)]
 
     async def _stopped(self, stop: BudgetExceededError) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from surefoot.errors import StateError, SurefootError
 from surefoot.events import EventType
-from surefoot.journal.owner import this_owner
+from surefoot.journal.owner import current_owner
 from surefoot.journal.types import Call, Journal, Run, RunStatus
 from surefoot.running import lifecycle
 from surefoot.running.budget import NO_LIMITS, Budget
@@ -85,7 +85,7 @@ class Undoing:
             now=self.clock(),
             zone=self.settings.zone_name,
             language=self.language,
-            owner=this_owner(),
+            owner=current_owner(),
             parent=target.id,
             extra=extra,
         )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from surefoot.planning.placeholders import steps_named
+from surefoot.planning import placeholders
 
 from surefoot.events import EventType
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.running.executor import CallRequest, Executor, Outcome
 from surefoot.running.session import Session
 from surefoot.tools.types import Effect
+
+T = TypeVar("T")
 
 SIDE_BY_SIDE = 10
 """Reads at once: enough to hide latency, few enough for a server that counts them."""
@@ -108,9 +110,7 @@ class OutlineRunner:
             finally:
                 ready[number].set()
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(number)) for number in numbers]
-        return [task.result() for task in tasks]
+        return await side_by_side([one(number) for number in numbers])
 
     async def _step(self, number: int) -> StepReport:
         step = self.outline.steps[number - 1]
@@ -137,7 +137,7 @@ class OutlineRunner:
         keys = [f"step.{number}/{index}" for index in range(len(arguments))]
         if _effect(self.session, step) is Effect.READ:
             calls = (self._call(k, step, number, a) for k, a in zip(keys, arguments, strict=True))
-            return list(await asyncio.gather(*calls))
+            return await side_by_side(list(calls))
         outcomes = []
         for key, values in zip(keys, arguments, strict=True):
             outcomes.append(await self._call(key, step, number, values))
@@ -151,6 +151,24 @@ class OutlineRunner:
 
 HAND_OVER = "it takes a model to decide what to call, and this part of the work cannot do that yet"
 """Why a step in prose, or one that does not resolve, was not done."""
+
+
+def steps_named(step: Step) -> set[int]:
+    """Numbers of the earlier steps whose results this one needs; 0 is what memory brought."""
+    return {found.step for text in step.placeholders if (found := placeholders.read(text))}
+
+
+async def side_by_side(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """All at once, results in their order. The first that fails cancels the others, and they have ended before it is
+    raised: nothing of this run goes on behind the caller's back."""
+    if len(work) == 1:
+        return [await work[0]]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(item) for item in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
 def segments(session: Session, outline: Outline) -> list[list[int]]:
