@@ -4,11 +4,15 @@
 #   make check   format, lint, types, imports, generated docs
 #   make bench   the figures of the README
 
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3; do \
+ifndef PYTHON
+PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3.14 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+endif
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 COVER := --cov --cov-config=pyproject.toml
+# One file for each make, so that two at once do not mix: $$PPID is the make that asks.
+export COVERAGE_FILE := $(CURDIR)/.coverage-$(shell echo $$PPID)
 
 .DEFAULT_GOAL := help
 .PHONY: help install pull demo test unit model-tests check lint docs format bench clean
@@ -31,11 +35,11 @@ demo: pull
 test: check unit model-tests
 
 unit: install
-	@rm -f .coverage .coverage.*
 	$(PYTEST) -q -n 2 -m "not model" $(COVER) --cov-report= --cov-fail-under=0
 
 model-tests: unit pull
 	$(PYTEST) -q -m model $(COVER) --cov-append --cov-report=term
+	@rm -f "$(COVERAGE_FILE)"*
 
 check: lint
 	$(BIN)/mypy

@@ -18,10 +18,14 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / ".stamp"
 PROJECT = ROOT / "pyproject.toml"
+OLDEST = (3, 11)
 
 
 def main() -> int:
     """Install unless that has been done since pyproject.toml changed. Returns the exit code."""
+    if sys.version_info < OLDEST:
+        print(f"Surefoot needs Python 3.11 or newer; {sys.executable} is {sys.version}", file=sys.stderr)
+        return 1
     with (ROOT / ".stamp.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _fresh():

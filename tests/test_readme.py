@@ -34,7 +34,7 @@ def test_the_program_does_what_it_says(monkeypatch, capsys):
 
     monkeypatch.setitem(vars(surefoot), "Assistant", assistant)
     (program,) = blocks("python")
-    exec(compile(program, "README.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own page
+    exec(compile(program, "README.md", "exec"), {"__name__": "__main__"})
     model.assert_done()
     *_, reply, back = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("token")]
     assert reply == "The kitchen lamp is on. {'kitchen': 'on', 'desk': 'on'}"
