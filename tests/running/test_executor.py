@@ -221,7 +221,7 @@ async def test_an_equal_write_that_failed_is_tried_again(journal):
 async def test_an_external_call_waits_and_runs_once_it_is_approved(journal):
     """Persisted first; the approval starts exactly that call."""
     sent = []
-    session = await new_session(journal, [plain_tool("mail", sent.append, Effect.EXTERNAL)])
+    session = await new_session(journal, [plain_tool("mail", lambda q="": sent.append(q), Effect.EXTERNAL)])
     outcome = await Executor(session).call(CallRequest("step.1", "mail", {"q": "hi"}))
     assert outcome.waiting
     assert sent == []
@@ -317,7 +317,7 @@ async def _force_status(journal: Any, call: Any) -> None:
 async def test_an_external_call_of_unknown_outcome_is_shown_and_never_repeated(journal):
     """Nobody pays twice."""
     sent = []
-    session = await new_session(journal, [plain_tool("pay", sent.append, Effect.EXTERNAL)], policy={"pay": "auto"})
+    session = await new_session(journal, [plain_tool("pay", lambda q="": sent.append(q), Effect.EXTERNAL)], policy={"pay": "auto"})
     outcome = await Executor(session).call(CallRequest("step.1", "pay", {"q": "1"}))
     call = outcome.call.with_(status=CallStatus.INTENDED)
     await _force_status(journal, call)
@@ -458,7 +458,7 @@ async def test_a_write_outside_that_failed_half_way_is_unknown_and_can_be_looked
 async def test_nothing_is_called_when_its_intent_cannot_be_written(journal):
     """A journal that fails ends the run; there is no call without a trace."""
     made = []
-    session = await new_session(journal, [plain_tool("look", made.append)])
+    session = await new_session(journal, [plain_tool("look", lambda q="": made.append(q))])
 
     async def full(*args: Any, **kwargs: Any) -> None:
         raise StorageError("disk full")

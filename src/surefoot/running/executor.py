@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from surefoot.tools.arguments import prepare
@@ -23,6 +24,8 @@ from surefoot.running import invoke, policy
 from surefoot.running.session import Session
 from surefoot.running.takeup import may_start_again
 from surefoot.tools.types import Context, Effect, Tool
+
+T = TypeVar("T")
 
 SETTLED = frozenset({CallStatus.DONE, CallStatus.FAILED, CallStatus.REFUSED, CallStatus.DECLINED})
 
@@ -225,7 +228,7 @@ class Executor:
             before = await invoke.capture(tool, ctx, call.arguments)
         except SurefootError as error:
             return (await self._refuse(call, error)).call
-        call = await self._intend(tool, call, lambda tx: before)
+        call = await self._intend(tool, call, _always(before))
         return await self._run_outside(tool, ctx, call)
 
     async def _intend(self, tool: Tool, call: Call, before: Any) -> Call:  # noqa: ANN401 - a Body
@@ -284,6 +287,13 @@ class Executor:
         return call
 
     async def _run_outside(self, tool: Tool, ctx: Context, call: Call) -> Call:
+        call = await self._outside(tool, ctx, call)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError  # what happened stands in the journal now
+        return call
+
+    async def _outside(self, tool: Tool, ctx: Context, call: Call) -> Call:
         try:
             result = await invoke.invoke(tool, ctx, call.arguments)
             after = await invoke.capture(tool, ctx, call.arguments)
@@ -295,11 +305,7 @@ class Executor:
             return await self._unknown(call)
         except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
             return await self._failed(tool, call, error)
-        call = await self._commit(call, lambda tx: finished)
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError
-        return call
+        return await self._commit(call, _always(finished))
 
     def _finished(self, tool: Tool, call: Call, result: Any, after: Any) -> Finished:  # noqa: ANN401
         call = call.with_(
@@ -337,7 +343,7 @@ class Executor:
         return await self._end(call, (EventType.CALL_UNKNOWN, {"call": call.id, "tool": call.tool}))
 
     async def _end(self, call: Call, event: tuple[EventType, dict[str, Any]]) -> Call:
-        return await self._commit(call, lambda tx: Finished(call, [event]))
+        return await self._commit(call, _always(Finished(call, [event])))
 
     def _new_call(self, request: CallRequest, tool: Tool | None, arguments: Any) -> Call:  # noqa: ANN401
         run = self.session.run
@@ -370,9 +376,19 @@ def as_json(value: Any) -> Any:  # noqa: ANN401 - anything in, JSON out
     try:
         return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError):
-        from pydantic_core import to_jsonable_python
+        from pydantic_core import to_json
 
-        return to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
+        return json.loads(to_json(value, fallback=str, inf_nan_mode="strings"))
+
+
+def _always(value: T) -> Callable[[Connection | None], T]:
+    """A body that needs no transaction."""
+
+    def body(tx: Connection | None) -> T:
+        del tx
+        return value
+
+    return body
 
 
 def _same(tool: Tool, arguments: dict[str, Any]) -> str:

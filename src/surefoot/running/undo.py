@@ -190,6 +190,8 @@ class Undoer:
             return UndoItem(call, Verdict.ALREADY, "It is as it was before.")
         if call.after is not None and now == call.after:
             return UndoItem(call, Verdict.TAKE_BACK)
+        if call.undone_by:
+            return UndoItem(call, Verdict.ALREADY, "It was taken back before.")
         if self.force:
             return UndoItem(call, Verdict.TAKE_BACK, "It was changed since; forced.")
         return UndoItem(call, Verdict.CONFLICT, "It was changed since, so it is left alone.")
@@ -201,6 +203,12 @@ class Undoer:
             base_tool(self.session.catalogue, call)
         except SurefootError as error:
             return await self._conflict(call, Verdict.IMPOSSIBLE, str(error))
+        if call.undone_by:
+            # The mark is written after the state: with it, whatever is there now is not this call's doing any more,
+            # unless a redo died before it could take the mark away.
+            (item,) = await self.preview([call])
+            if item.verdict is Verdict.ALREADY:
+                return item
         run, key, original = origin(call)
         arguments = {
             "run": run,
