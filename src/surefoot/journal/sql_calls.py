@@ -1,0 +1,162 @@
+"""Writes of calls and events, as functions of an open transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from surefoot.errors import NotFoundError, StateError
+from surefoot.journal import rows, rules
+from surefoot.journal import statements as sql
+from surefoot.journal.codec import dump, time_text
+from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished, ModelCall, RunStatus
+from surefoot.tools.types import Effect
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a write lands: the run's lease, status and counters, and the call as it stands (None: not yet)."""
+
+    fence: int
+    status: RunStatus
+    last_seq: int
+    last_ordinal: int = 0
+    call_status: CallStatus | None = None
+    ordinal: int = 0
+    effect: Effect = Effect.READ
+
+
+def place(tx: Connection, run: str, key: str, fence: int) -> Place:
+    """Look the place up, and refuse a writer whose lease is over."""
+    found = sql.CALL_PLACE.row(tx, of_run=run, of_key=key)
+    if found is None:
+        raise no_run(run)
+    rules.check_fence(run, found[0], fence)
+    if found[4] is None:
+        return Place(found[0], RunStatus(found[1]), found[2], found[3])
+    return Place(
+        found[0], RunStatus(found[1]), found[2], found[3], CallStatus(found[4]), found[5], Effect(found[6])
+    )
+
+
+def add_events(tx: Connection, run: str, last_seq: int, events: EventList, at: datetime) -> None:
+    """Append events behind `last_seq`."""
+    rules.check_events(events)
+    moment = time_text(at)
+    entries = [
+        {"run": run, "seq": last_seq + number, "type": str(type_), "data": dump(data), "at": moment}
+        for number, (type_, data) in enumerate(events, start=1)
+    ]
+    if len(entries) == 1:
+        sql.EVENT_INSERT.run(tx, **entries[0])
+    else:
+        sql.EVENT_INSERT.many(tx, entries)
+
+
+def append(tx: Connection, run: str, events: EventList, at: datetime, fence: int = 0) -> None:
+    """Append events to a run."""
+    found = sql.RUN_PLACE.row(tx, of_run=run)
+    if found is None:
+        raise no_run(run)
+    rules.check_fence(run, found[0], fence)
+    add_events(tx, run, found[2], events, at)
+
+
+def intend(
+    tx: Connection, call: Call, before: Body[object] | None, events: EventList, fence: int, at: datetime
+) -> Call:
+    """Write the intent of a call, new or taken up again."""
+    where = place(tx, call.run, call.key, fence)
+    call = call.with_(status=CallStatus.INTENDED, started_at=call.started_at or at)
+    _check_write(call, where)
+    if before is not None:
+        call = call.with_(before=before(tx))
+    return _put(tx, call, where, events, at)
+
+
+def add(tx: Connection, call: Call, events: EventList, fence: int, at: datetime) -> Call:
+    """Write a call that never starts, or waits."""
+    where = place(tx, call.run, call.key, fence)
+    _check_write(call, where)
+    return _put(tx, call, where, events, at)
+
+
+def _check_write(call: Call, where: Place) -> None:
+    rules.check_begin(call.run, where.status)
+    if where.call_status is not None:
+        rules.check_call_move(call.run, call.key, where.call_status, call.status, where.effect)
+
+
+def _put(tx: Connection, call: Call, where: Place, events: EventList, at: datetime) -> Call:
+    call = call.with_(ordinal=where.ordinal or where.last_ordinal + 1)
+    values = rows.call_values(call)
+    if where.call_status is None:
+        sql.CALL_INSERT.run(tx, **values)
+    else:
+        sql.CALL_REPLACE.run(tx, of_run=call.run, of_key=call.key, **values)
+    add_events(tx, call.run, where.last_seq, rules.with_ordinal(events, call.ordinal), at)
+    return call
+
+
+def finish(tx: Connection, call: Call, body: Body[Finished] | None, fence: int, at: datetime) -> Call:
+    """Run the body and write what it returns; before it runs, it is sure that it may."""
+    where = place(tx, call.run, call.key, fence)
+    if where.call_status is None:
+        raise no_call(call.run, call.key)
+    if where.call_status in {CallStatus.DONE, CallStatus.DECLINED}:
+        raise StateError(
+            f"Call {call.key} of run {call.run} is {where.call_status} already.", "It is not made again."
+        )
+    finished = Finished(call) if body is None else body(tx)
+    return _end(tx, finished.call, where, finished.events, at)
+
+
+def change(tx: Connection, call: Call, events: EventList, at: datetime) -> Call:
+    """Write a call's status and results as they stand."""
+    where = place(tx, call.run, call.key, 0)
+    if where.call_status is None:
+        raise no_call(call.run, call.key)
+    return _end(tx, call, where, events, at)
+
+
+def _end(tx: Connection, call: Call, where: Place, events: EventList, at: datetime) -> Call:
+    assert where.call_status is not None  # noqa: S101 - both callers looked
+    rules.check_call_move(call.run, call.key, where.call_status, call.status, where.effect)
+    call = call.with_(ordinal=where.ordinal)
+    sql.CALL_FINISH.run(tx, of_run=call.run, of_key=call.key, **rows.call_result(call))
+    add_events(tx, call.run, where.last_seq, rules.with_ordinal(events, call.ordinal), at)
+    return call
+
+
+def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: int, at: datetime) -> None:
+    """Write an answered model call; its key is answered once."""
+    if sql.MODEL_CALL_BY_KEY.row(tx, of_run=call.run, of_key=call.key) is not None:
+        raise StateError(
+            f"Model call {call.key} of run {call.run} is answered already.", "Use the answer in the journal."
+        )
+    append(tx, call.run, events, at, fence)
+    last = sql.MODEL_CALL_LAST.row(tx, of_run=call.run)
+    values = {
+        "run": call.run,
+        "key": call.key,
+        "ordinal": (last[0] if last else 0) + 1,
+        "purpose": call.purpose,
+        "model": call.model,
+        "completion": dump(call.completion),
+        "at": time_text(call.at or at),
+    }
+    sql.MODEL_CALL_INSERT.run(tx, **values)
+
+
+def no_run(run: str) -> NotFoundError:
+    """There is no run of that id."""
+    return NotFoundError(f"There is no run {run!r}.", "`surefoot runs` lists them.", run=run)
+
+
+def no_call(run: str, key: str) -> NotFoundError:
+    """The run has no call under that key."""
+    return NotFoundError(f"Run {run} has no call {key!r}.", "Write its intent first.", run=run, key=key)
