@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from typing import Final
+
+_FIELD: Final = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +17,19 @@ class Prompt:
 
     text: str
     version: str
+
+    def fill(self, **fields: str) -> str:
+        """The text with `{name}` replaced. What is put in is not looked at again, whatever it holds."""
+        return _FIELD.sub(lambda found: fields.get(found.group(1), found.group()), self.text)
+
+    def fill_paragraphs(self, **fields: str) -> str:
+        """The same, without the paragraphs whose field is empty."""
+        kept = [
+            part
+            for part in self.text.split("\n\n")
+            if all(fields.get(name, name) for name in _FIELD.findall(part))
+        ]
+        return Prompt("\n\n".join(kept), self.version).fill(**fields)
 
 
 @lru_cache(maxsize=32)

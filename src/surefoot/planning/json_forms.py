@@ -34,7 +34,7 @@ def read_all(text: str, known: Vocabulary) -> list[Item]:
     items: list[Item] = []
     at = _skip(text, 0)
     while at < len(text) and text[at] in "[{":
-        found = _value(text, at)
+        found = value_at(text, at)
         if found is None:
             break
         read = _items(found[0], known, 0)
@@ -50,7 +50,7 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _value(text: str, at: int) -> tuple[Any, int] | None:
+def value_at(text: str, at: int) -> tuple[Any, int] | None:
     """The JSON value at an index and where it ends, strict first, then with Python's literals and quotes."""
     try:
         value, end = _decoder.raw_decode(text, at)
@@ -129,6 +129,6 @@ def _is_known(name: str, known: Vocabulary) -> bool:
 def _object(value: Any) -> dict[str, Any]:  # noqa: ANN401
     """Arguments as an object; a JSON text of one is decoded, a text for `reply` kept."""
     if isinstance(value, str):
-        found = _value(value, 0) if value.lstrip()[:1] == "{" else None
+        found = value_at(value, 0) if value.lstrip()[:1] == "{" else None
         return found[0] if found and isinstance(found[0], dict) else {"": value} if value else {}
     return value if isinstance(value, dict) else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -113,12 +112,3 @@ class Outline:
         Filling in arguments for such a step would be guessing, so a chat model takes the turn.
         """
         return bool(self.work()) and not self.tool_names(known)
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """The steps as JSON."""
-        return [step.to_dict() for step in self.steps]
-
-    @classmethod
-    def from_list(cls, data: Iterable[dict[str, Any]]) -> Outline:
-        """The outline that `to_list` wrote."""
-        return cls(tuple(Step.from_dict(step) for step in data))

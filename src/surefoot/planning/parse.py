@@ -69,16 +69,17 @@ def parse_step(text: str, catalogue: Iterable[Named] | Vocabulary, number: int =
     return _finished(drafts[0], known, number) if drafts else Step("", StepKind.PROSE)
 
 
-def step_of_call(
-    name: str, arguments: dict[str, Any], catalogue: Iterable[Named] | Vocabulary, number: int
-) -> Step:
-    """The step of a call that came as name and arguments, from a model's own form.
+def outline_of_calls(
+    calls: Iterable[tuple[str, dict[str, Any]]], catalogue: Iterable[Named] | Vocabulary, max_steps: int = 5
+) -> Outline:
+    """The outline of calls that came as names and arguments, from a model's own form.
 
     Raises:
-        UnreadableInputError: the call is longer than 4,000 characters.
+        UnreadableInputError: a call is longer than 4,000 characters.
     """
     known = vocabulary(catalogue)
-    return _finished(_from_json(json_forms.Named(name, arguments), known), known, number)
+    drafts = [_from_json(json_forms.Named(name, arguments), known) for name, arguments in calls]
+    return Outline(tuple(_numbered(_capped(drafts, max_steps), known)))
 
 
 # --- finding the steps ---------------------------------------------------------------------------------------

@@ -1,0 +1,236 @@
+"""One question, four ways to have it answered: the model's own form, call lines, a JSON Schema, free text.
+
+All give the same `Outline`. The prompt is laid out for the prefix cache: rules and the whole catalogue stand in the
+system message and never change; the date, the hint, the conversation and, last, the request stand behind them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, Protocol
+
+from surefoot.errors import OutputCutError
+from surefoot.models.types import AUTO, Capabilities, Completion, FinishReason, Message, Request, ToolSpec
+from surefoot.planning import parse, schemas
+from surefoot.planning._prompts import prompt
+from surefoot.planning.outline import Outline, Step, StepKind
+from surefoot.planning.vocabulary import MEMORY, REPLY, Named, vocabulary
+from surefoot.redaction import redact
+from surefoot.tools.signatures import signature
+
+Encoding = Literal["own", "lines", "schema", "text"]
+Layout = Literal["signatures", "schemas"]
+
+ENCODINGS: Final[tuple[Encoding, ...]] = ("own", "schema", "lines", "text")
+"""From the most to the least that binds the answer of a hosted model; the first that a model can do is tried when the
+one measured for it is not available."""
+MAX_PLAN_TOKENS: Final = 1024
+"""Of an answer: five calls take 150 to 250; the rest is room for one long text."""
+DIALOGUE_MESSAGES: Final = 6
+"""Messages of the conversation that a plan sees: pronouns reach back two or three turns, hardly further."""
+DIALOGUE_CHARS: Final = 600
+"""Of each message; a long answer names what it is about at its start."""
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+class Tools(Protocol):
+    """What is needed of a catalogue here."""
+
+    def __iter__(self) -> Iterator[Named]:
+        """The same tools, in the same order."""
+        ...
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What a model is told of the tools, in a stable order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The part of a planner's prompt that never changes for a catalogue.
+
+    `tools` are handed to the model beside the message where its own form is used, and its adapter writes them down.
+    `key` covers prompt versions, encoding, layout and the tools; the model's part of a cache key is its adapter's.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    key: str
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The prefix as messages."""
+        return (Message("system", self.system),)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What changes from one plan to the next.
+
+    `hint` are names of tools that probably matter; `only` narrows what may be called without changing the prompt.
+    """
+
+    query: str
+    dialogue: Sequence[Message] = ()
+    hint: Sequence[str] = ()
+    only: Sequence[str] | None = None
+    now: datetime | None = None
+
+
+def choose(capabilities: Capabilities) -> Encoding:
+    """The encoding measured for the model's family if the model can do it, else the best that it can."""
+    able = {
+        "own": capabilities.tools,
+        "schema": capabilities.json_schema,
+        "lines": capabilities.grammar,
+        "text": True,
+    }
+    if able[capabilities.encoding]:
+        return capabilities.encoding
+    return next(encoding for encoding in ENCODINGS if able[encoding])
+
+
+def prefix(
+    catalogue: Tools, encoding: Encoding, *, max_steps: int = 5, layout: Layout = "signatures"
+) -> Prefix:
+    """Rules and catalogue as this encoding shows them.
+
+    Args:
+        catalogue: the whole catalogue, not the narrowed one.
+        encoding: see the module.
+        max_steps: named in the rules.
+        layout: how the text encodings list the tools, one line of signature or JSON Schema each; the model's own form
+            is always written by its adapter.
+    """
+    rules, form = prompt("rules"), prompt(f"form_{encoding}")
+    specs = (schemas.memory_spec(prompt("memory").text), *catalogue.specs())
+    parts = [rules.fill(max_steps=str(max_steps)), form.text]
+    if encoding != "own":
+        parts.insert(1, "Tools:\n" + "\n".join(described(spec, layout) for spec in specs))
+    system = "\n\n".join(parts)
+    tools = specs if encoding == "own" else ()
+    shown = [[spec.name, spec.description, spec.parameters] for spec in tools]
+    covered = [rules.version, form.version, encoding, layout, system, shown]
+    text = json.dumps(covered, ensure_ascii=False, separators=(",", ":"))
+    return Prefix(system, tools, hashlib.sha256(text.encode()).hexdigest())
+
+
+def described(spec: ToolSpec, layout: Layout) -> str:
+    """A tool in one line. A signature costs about a third of the tokens of a schema."""
+    if layout == "schemas":
+        shown = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+        return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    lines = spec.description.strip().splitlines()
+    summary = f" - {lines[0].strip()}" if lines else ""
+    return f"{signature(spec.name, spec.parameters)}{summary}"
+
+
+def today(now: datetime) -> str:
+    """`Sunday 2026-05-03`, the same in every locale of the process."""
+    return f"{_DAYS[now.weekday()]} {now.date().isoformat()}"
+
+
+def plan_request(
+    catalogue: Tools, encoding: Encoding, question: Question, *, max_steps: int, timeout: float, num_ctx: int
+) -> Request:
+    """The one model call of a plan."""
+    head = prefix(catalogue, encoding, max_steps=max_steps)
+    offered = schemas.among(
+        (schemas.memory_spec(prompt("memory").text), *catalogue.specs()), _allowed(question.only)
+    )
+    schema, grammar = None, None
+    if encoding == "schema":
+        schema = schemas.plan_schema(offered, max_steps)
+    elif encoding == "lines":
+        grammar = lines_grammar_of(offered, max_steps + 1)
+    return Request(
+        messages=(*head.messages, Message("user", _asked(question))),
+        tools=head.tools,
+        tool_choice=AUTO,
+        only=_allowed(question.only) if encoding == "own" else None,
+        max_calls=max_steps + 1,
+        placeholders=True,
+        json_schema=schema,
+        grammar=grammar,
+        max_tokens=MAX_PLAN_TOKENS,
+        timeout=timeout,
+        num_ctx=num_ctx,
+        purpose="plan",
+    )
+
+
+def _allowed(only: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The directive is always allowed."""
+    return None if only is None else (MEMORY, *only)
+
+
+def lines_grammar_of(tools: Sequence[ToolSpec], max_calls: int) -> str:
+    """GBNF that binds an answer to call lines of these tools, at most `max_calls` of them."""
+    from surefoot.models.grammar import lines_grammar
+
+    return lines_grammar(tools, max_calls=max_calls, placeholders=True)
+
+
+def _asked(question: Question) -> str:
+    """Everything that changes, the request last."""
+    return prompt("question").fill_paragraphs(
+        today=today(question.now) if question.now else "",
+        hint=", ".join(question.hint),
+        dialogue=_told(question.dialogue),
+        query=redact(question.query.strip()),
+    )
+
+
+def _told(dialogue: Sequence[Message]) -> str:
+    """The last messages of the conversation, each on a line of its own."""
+    spoken = [
+        message for message in dialogue if message.role in {"user", "assistant"} and message.content.strip()
+    ]
+    return "\n".join(f"{message.role}: {_short(message.content)}" for message in spoken[-DIALOGUE_MESSAGES:])
+
+
+def _short(content: str) -> str:
+    line = " ".join(redact(content).split())
+    return line if len(line) <= DIALOGUE_CHARS else line[: DIALOGUE_CHARS - 1] + "…"
+
+
+# --- reading the answer --------------------------------------------------------------------------------------
+
+
+def read_plan(completion: Completion, catalogue: Tools, encoding: Encoding, *, max_steps: int) -> Outline:
+    """The outline that an answer spells; empty when it says nothing.
+
+    Prose in the model's own form is its decision that nothing is to be called.
+
+    Raises:
+        OutputCutError: the answer was cut, so its last call may be half a call; none of it is used.
+        UnreadableInputError: a call is longer than one step may be.
+    """
+    if completion.finish_reason is FinishReason.LENGTH:
+        raise OutputCutError("The plan was cut at the output limit.", "Ask for less at once.")
+    known = vocabulary(catalogue)
+    if completion.tool_calls:
+        calls = [(call.name, call.arguments) for call in completion.tool_calls]
+        return with_reply(parse.outline_of_calls(calls, known, max_steps))
+    outline = parse.parse_outline(completion.text, known, max_steps)
+    if encoding == "own" and not any(_is_called(step) for step in outline.steps):
+        said = completion.text.strip()
+        return Outline((Step(f"{REPLY}()", StepKind.REPLY),)) if said else Outline()
+    return with_reply(outline)
+
+
+def _is_called(step: Step) -> bool:
+    """A call, and not a sentence that names a tool: some models write their own form as text."""
+    return step.kind is StepKind.MEMORY or bool(step.arguments or step.concrete)
+
+
+def with_reply(outline: Outline) -> Outline:
+    """The outline with a reply step behind it, when something is looked up or called and none is there."""
+    kinds = {step.kind for step in outline.steps}
+    if StepKind.REPLY in kinds or not kinds & {StepKind.TOOL, StepKind.MEMORY}:
+        return outline
+    return Outline((*outline.steps, Step(f"{REPLY}()", StepKind.REPLY)))

@@ -1,0 +1,60 @@
+"""What a chat model is told of a plan: the ACTION PLAN block, and what is left after each result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from surefoot.planning import placeholders
+from surefoot.planning._prompts import prompt
+from surefoot.planning.formats import format_step
+from surefoot.planning.outline import Outline, Step, StepKind
+
+
+def strip_memory(outline: Outline) -> Outline:
+    """The outline without its memory steps, the numbers in placeholders following.
+
+    A placeholder for what memory brought is then one of step 0.
+    """
+    numbers: dict[int, int] = {}
+    kept = []
+    for number, step in enumerate(outline.steps, 1):
+        if step.kind is not StepKind.MEMORY:
+            kept.append(step)
+            numbers[number] = len(kept)
+    if len(kept) == len(outline.steps):
+        return outline
+    return Outline(tuple(_renumbered(step, numbers) for step in kept))
+
+
+def _renumbered(step: Step, numbers: dict[int, int]) -> Step:
+    return replace(
+        step,
+        text=placeholders.renumbered(step.text, numbers),
+        arguments=placeholders.renumbered(step.arguments, numbers),
+        placeholders=tuple(placeholders.renumbered(list(step.placeholders), numbers)),
+    )
+
+
+def format_plan_block(outline: Outline) -> str:
+    """The plan for a chat model's system message; empty when there is nothing to follow but "reply"."""
+    steps = strip_memory(outline).steps
+    if all(step.kind is StepKind.REPLY for step in steps):
+        return ""
+    listed = "\n".join(f"{number}. {format_step(step)}" for number, step in enumerate(steps, 1))
+    return prompt("plan_block").fill(steps=listed)
+
+
+def progress_nudge(outline: Outline, results_so_far: int) -> str:
+    """What is left of the plan, after a tool result: the next step by name; empty when no plan is followed.
+
+    Args:
+        outline: the plan; memory steps do not count.
+        results_so_far: tool results since this run began, not those of earlier turns.
+    """
+    steps = [step for step in strip_memory(outline).steps if step.kind is not StepKind.REPLY]
+    if not steps:
+        return ""
+    if results_so_far >= len(steps):
+        return prompt("nudge_reply").text
+    following = format_step(steps[results_so_far])
+    return prompt("nudge").fill(done=str(results_so_far), total=str(len(steps)), next=following)

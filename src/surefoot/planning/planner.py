@@ -1,0 +1,154 @@
+"""Plans one request with one model call. It never stands in the way: no plan is as good as no planner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal
+
+from surefoot.errors import ProviderCapabilityError, SurefootError
+from surefoot.models.types import Capabilities, Completion, LanguageModel, Message, Request
+from surefoot.planning import encodings
+from surefoot.planning.encodings import Encoding, Question, Tools
+from surefoot.planning.outline import Outline
+
+if TYPE_CHECKING:
+    from surefoot.settings import Settings
+
+Complete = Callable[[Request], Awaitable[Completion]]
+"""Makes the model call: `model.complete`, or something that counts, journals and replays it."""
+
+log = logging.getLogger(__name__)
+
+GRACE: Final = 0.25
+"""Seconds on top of the request's own time-out, so that a caller who keeps it can say so first."""
+_CJK: Final = re.compile(
+    "[\\u1100-\\u11ff\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af\\uf900-\\ufaff\\uff66-\\uff9f]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """What planning came to. The outline is empty when it failed or was skipped.
+
+    `failed` is a stable code (`timeout`, `empty`, an error's code), `skipped` is `off` or `too_short`: then there was
+    no call and nothing is wrong. `encoding` is how it was asked for.
+    """
+
+    outline: Outline
+    failed: str | None = None
+    completion: Completion | None = None
+    encoding: Encoding | None = None
+    skipped: Literal["", "off", "too_short"] = ""
+
+
+class OutlinePlanner:
+    """Plans with one model over one catalogue.
+
+    Args:
+        model: the model that answers, or the one that `planner_model` names.
+        settings: `planner_enabled`, the time-outs, `max_steps`, `num_ctx` and the least lengths of a request.
+        catalogue: the whole catalogue; `only` narrows it for one plan.
+    """
+
+    def __init__(self, model: LanguageModel, settings: Settings, catalogue: Tools) -> None:
+        self.model = model
+        self.settings = settings
+        self.catalogue = catalogue
+
+    async def plan(
+        self,
+        query: str,
+        *,
+        dialogue: Sequence[Message] = (),
+        hint: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+        now: datetime | None = None,
+        complete: Complete | None = None,
+    ) -> PlanResult:
+        """The outline for a request. Raises nothing but a cancellation.
+
+        Args:
+            query: what the person wrote.
+            dialogue: the conversation before it, oldest first.
+            hint: names of tools that probably matter; shown behind the catalogue.
+            only: names of the tools that may be called; the prompt stays the same.
+            now: the run's clock, in the person's zone.
+            complete: makes the model call; the model's own `complete` by default.
+        """
+        skipped = self._skipped(query)
+        if skipped:
+            return PlanResult(Outline(), skipped=skipped)
+        question = Question(query, dialogue, hint, only, now)
+        try:
+            able = await self.model.capabilities()
+            return await self._asked(question, able, complete or self.model.complete)
+        except Exception as error:  # noqa: BLE001 - fail open: whatever is wrong, the turn goes on without a plan
+            log.debug("no plan: %s", error)
+            return PlanResult(Outline(), failed=reason_of(error))
+
+    def _skipped(self, query: str) -> Literal["", "off", "too_short"]:
+        if not self.settings.planner_enabled:
+            return "off"
+        least = self.settings.min_query_chars_cjk if has_cjk(query) else self.settings.min_query_chars
+        return "too_short" if len(query.strip()) < least else ""
+
+    async def _asked(self, question: Question, able: Capabilities, complete: Complete) -> PlanResult:
+        """The plan in the encoding the model can do; free text once when the provider refuses that after all."""
+        encoding = encodings.choose(able)
+        try:
+            return await self._in(encoding, question, able, complete)
+        except ProviderCapabilityError:
+            if encoding == "text":
+                raise
+            return await self._in("text", question, able, complete)
+
+    async def _in(
+        self, encoding: Encoding, question: Question, able: Capabilities, complete: Complete
+    ) -> PlanResult:
+        settings = self.settings
+        seconds = time_out(settings, able)
+        request = encodings.plan_request(
+            self.catalogue,
+            encoding,
+            question,
+            max_steps=settings.max_steps,
+            timeout=seconds,
+            num_ctx=settings.num_ctx,
+        )
+        completion: Completion | None = None
+        try:
+            completion = await within(seconds, complete, request)
+            outline = encodings.read_plan(completion, self.catalogue, encoding, max_steps=settings.max_steps)
+        except ProviderCapabilityError:
+            raise
+        except Exception as error:  # noqa: BLE001 - see `plan`; here the answer is kept with the reason
+            return PlanResult(Outline(), reason_of(error), completion, encoding)
+        return PlanResult(outline, "empty" if outline.is_empty else None, completion, encoding)
+
+
+async def within(seconds: float, complete: Complete, request: Request) -> Completion:
+    """The answer, or TimeoutError."""
+    async with asyncio.timeout(seconds + GRACE):
+        return await complete(request)
+
+
+def time_out(settings: Settings, able: Capabilities) -> float:
+    """Seconds for a plan or a step: a local model gets the time it needs."""
+    return settings.local_timeout_sec if able.local else settings.planner_timeout_sec
+
+
+def reason_of(error: Exception) -> str:
+    """A stable word for what went wrong."""
+    if isinstance(error, SurefootError):
+        return str(error.details.get("reason", error.code))
+    return "timeout" if isinstance(error, TimeoutError) else "error"
+
+
+def has_cjk(text: str) -> bool:
+    """The text holds Chinese, Japanese or Korean writing, which says in two characters what others say in a word."""
+    return bool(_CJK.search(text))
