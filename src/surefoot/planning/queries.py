@@ -1,4 +1,4 @@
-"""What a chat model is told of a plan: the ACTION PLAN block, and what is left after each result."""
+"""What can be asked of an outline, each question by its name, and what a chat model is told of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,45 @@ from surefoot.planning import placeholders
 from surefoot.planning._prompts import prompt
 from surefoot.planning.formats import format_step
 from surefoot.planning.outline import Outline, Step, StepKind
+
+
+def is_empty(outline: Outline) -> bool:
+    """The planner failed or is off: go on as if there were none. Not the same as `is_reply_only`."""
+    return not outline.steps
+
+
+def is_reply_only(outline: Outline) -> bool:
+    """The planner decided that nothing is to be looked up or called."""
+    return bool(outline.steps) and all(step.kind is StepKind.REPLY for step in outline.steps)
+
+
+def requires_memory(outline: Outline) -> bool:
+    """A step asks for what the person said in earlier conversations."""
+    return any(step.kind is StepKind.MEMORY for step in outline.steps)
+
+
+def memory_topic(outline: Outline | Step) -> str:
+    """What to look for in memory; empty when no step asks, or the one that asks names nothing."""
+    steps = outline.steps if isinstance(outline, Outline) else (outline,)
+    return next((str(step.arguments.get("topic", "")) for step in steps if step.kind is StepKind.MEMORY), "")
+
+
+def tool_names(outline: Outline) -> tuple[str, ...]:
+    """The known tools that the plan names, in order, each once."""
+    return tuple(dict.fromkeys(step.tool for step in outline.steps if step.tool))
+
+
+def tool_steps(outline: Outline) -> tuple[tuple[int, Step], ...]:
+    """The steps that call a tool, with their numbers (from 1, memory and reply steps counted)."""
+    return tuple((number, step) for number, step in enumerate(outline.steps, 1) if step.kind is StepKind.TOOL)
+
+
+def has_unresolved_tool_steps(outline: Outline) -> bool:
+    """There is something to do besides answering, and no step names a known tool ("get the weather").
+
+    Filling in arguments for such a step would be guessing, so the chat model takes the turn.
+    """
+    return any(step.kind is StepKind.PROSE for step in outline.steps) and not tool_names(outline)
 
 
 def strip_memory(outline: Outline) -> Outline:
