@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable, Iterator
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from surefoot.errors import SurefootError
+from surefoot.tools.types import Tool
 
 DEFAULT_FOLDERS = {
     "data_dir": "the platform's data folder",
@@ -227,3 +228,42 @@ def _comments(enum: type) -> dict[str, str]:
             comment = lines[node.lineno - 1].partition("  # ")[2]
             found[node.targets[0].id] = comment.partition(" - ")[2] if comment.startswith("noqa") else comment
     return found
+
+
+def tools() -> str:
+    """The built-in tools, kit by kit: arguments, effect, what they do."""
+    from surefoot.tools.kits import KITS, builtin
+
+    kits = "\n\n".join(f"## {kit}\n\n{_kit_table(builtin([kit]))}" for kit in KITS)
+    return f"""# Built-in tools
+
+What a plan may call. Arguments with `?` may be left out. Dates are text as a person says them ("3 May", "tomorrow at
+5pm"), read in the person's zone and language. Where a note, task or event is asked for, its id or its title will do. A
+`read` changes nothing, a `write` can be taken back, an `external` call cannot and asks first.
+
+{kits}
+"""
+
+
+def _kit_table(kit: Iterable[Tool]) -> str:
+    rows = [
+        (f"`{tool.name}`", _arguments(tool.parameters), str(tool.effect), tool.description) for tool in kit
+    ]
+    return table(("tool", "arguments", "effect", "what it does"), rows)
+
+
+def _arguments(schema: dict[str, Any]) -> str:
+    required = schema.get("required", ())
+    return ", ".join(
+        f"`{name}{'' if name in required else '?'}` {_json_type(part)}"
+        for name, part in schema.get("properties", {}).items()
+    )
+
+
+def _json_type(part: dict[str, Any]) -> str:
+    if "enum" in part:
+        return " or ".join(f"`{value}`" for value in part["enum"])
+    if part.get("type") == "array":
+        return f"list of {_json_type(part.get('items', {}))}"
+    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes or no"}
+    return words.get(part.get("type", ""), "any value")

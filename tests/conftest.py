@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import os
 import time
 from collections.abc import Iterator
@@ -14,19 +15,24 @@ from network_guard import block_network
 KEY_ENDINGS = ("_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 OUR_PREFIXES = ("SUREFOOT_", "OLLAMA_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "HF_")
 PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
+TERMINAL = frozenset({"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"})
 
 
 def _is_the_persons(name: str) -> bool:
     upper = name.upper()
-    return upper.startswith(OUR_PREFIXES) or upper.endswith(KEY_ENDINGS) or upper in PROXIES
+    return upper.startswith(OUR_PREFIXES) or upper.endswith(KEY_ENDINGS) or upper in PROXIES | TERMINAL
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _fixed_zone() -> Iterator[None]:
-    """The clock of the machine that runs the tests says UTC; tests of zones name theirs."""
+def _fixed_place() -> Iterator[None]:
+    """The machine that runs the tests says UTC and English; tests of zones and languages name theirs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", "UTC")
         time.tzset()
+        for name in [name for name in os.environ if name.startswith("LC_")]:
+            patch.delenv(name)
+        patch.setenv("LANG", "C.UTF-8")
+        locale.setlocale(locale.LC_ALL, "C")
         yield
     time.tzset()
 
