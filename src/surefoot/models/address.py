@@ -34,10 +34,10 @@ MAX_REDIRECTS = 5
 _UNSAFE = re.compile(r"[\s\\\x00-\x1f\x7f]")
 """Browsers drop or turn these; two readers of such a URL may see two hosts."""
 
-_NAME = re.compile(r"^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$")
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 """A host as the DNS can hold it, IDNA already applied."""
 
-_NUMERIC = re.compile(r"^(0x[0-9a-f]*|\d+)$", re.IGNORECASE)
+_NUMERIC = re.compile(r"0x[0-9a-f]*|\d+", re.IGNORECASE)
 """A last label like this makes the host an IPv4 address for many readers, in whatever form (`127.1`, `0x7f000001`)."""
 
 Endpoint = tuple[str, int]
@@ -101,7 +101,7 @@ class AddressPolicy:
         host = _host(parsed)
         if not host:
             raise _refused(shown, "names no host")
-        if not _NAME.match(host) and _ip(host) is None:
+        if not _NAME.fullmatch(host) and _ip(host) is None:
             raise _refused(shown, "has a host that is neither a name nor an IP address")
         port = PORTS[parsed.scheme] if parsed.port is None else parsed.port
         if not 0 < port < 1 << 16:
@@ -145,7 +145,8 @@ class AddressPolicy:
         from surefoot.models._policy_transport import AsyncPolicyTransport
 
         return httpx.AsyncClient(
-            transport=AsyncPolicyTransport(self), **_options(timeout, headers, follow_redirects=follow_redirects)
+            transport=AsyncPolicyTransport(self),
+            **_options(timeout, headers, follow_redirects=follow_redirects),
         )
 
     def sync_client(
@@ -172,7 +173,7 @@ class AddressPolicy:
         if self._offline:
             raise _offline(shown)
         labels = host.split(".")
-        if _NUMERIC.match(labels[-1]):
+        if _NUMERIC.fullmatch(labels[-1]):
             raise _refused(shown, "writes an IP address in a form that readers disagree about")
         if labels[-1] in LOCAL_NAMES:
             raise _refused(shown, LOCAL_NAMES[labels[-1]])
@@ -186,8 +187,10 @@ class AddressPolicy:
             return
         reason = why_not_public(address)
         if reason is not None:
-            where = reason if _bare(shown.rpartition("//")[2]) == str(address) else f"leads to {address}, which {reason}"
-            raise _refused(shown, where, ip=str(address))
+            itself = _bare(shown.rpartition("//")[2]) == str(address)
+            raise _refused(
+                shown, reason if itself else f"leads to {address}, which {reason}", ip=str(address)
+            )
         if not self._public:
             raise _refused(shown, "is not the configured endpoint", allowed=self._listed())
 

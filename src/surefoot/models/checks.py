@@ -22,7 +22,9 @@ def least_tokens(request: Request) -> int:
     import json
 
     texts = [message.content for message in request.messages]
-    texts += [json.dumps(call.arguments, ensure_ascii=False) for m in request.messages for call in m.tool_calls]
+    texts += [
+        json.dumps(call.arguments, ensure_ascii=False) for m in request.messages for call in m.tool_calls
+    ]
     texts += [f"{tool.name} {tool.description}" for tool in request.tools]
     size = sum(len(_RUN.sub(r"\1\2", text).encode("utf-8", "replace")) for text in texts)
     return size // BYTES_PER_TOKEN
@@ -56,7 +58,11 @@ def check_request(request: Request, capabilities: Capabilities, name: str) -> No
             )
 
 
-_WORDS = {"tools": "tool calls", "grammar": "answers bound by a grammar", "json_schema": "answers bound by a schema"}
+_WORDS = {
+    "tools": "tool calls",
+    "grammar": "answers bound by a grammar",
+    "json_schema": "answers bound by a schema",
+}
 
 
 def _check_form(request: Request) -> None:
@@ -71,7 +77,9 @@ def _check_form(request: Request) -> None:
         if given
     ]
     if len(bound) > 1:
-        raise MisuseError(f"One request is bound by {' and '.join(bound)} at once.", "Give one of them.", bound=bound)
+        raise MisuseError(
+            f"One request is bound by {' and '.join(bound)} at once.", "Give one of them.", bound=bound
+        )
     if not request.messages:
         raise MisuseError("A request without messages.", "Give at least one message.")
     known = {tool.name for tool in request.tools}
@@ -82,7 +90,9 @@ def _check_form(request: Request) -> None:
             tools=sorted(known),
         )
     if request.max_tokens < 1:
-        raise MisuseError(f"max_tokens is {request.max_tokens}.", "Give at least 1.", max_tokens=request.max_tokens)
+        raise MisuseError(
+            f"max_tokens is {request.max_tokens}.", "Give at least 1.", max_tokens=request.max_tokens
+        )
 
 
 def seconds_allowed(timeout: float | None, default: float) -> float:

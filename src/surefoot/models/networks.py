@@ -92,3 +92,16 @@ def is_loopback(address: IPAddress) -> bool:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped.is_loopback
     return address.is_loopback
+
+
+def is_local_host(url: str) -> bool:
+    """The URL names this machine: `localhost` or a loopback address. Nothing is resolved."""
+    from urllib.parse import urlsplit
+
+    host = (urlsplit(url).hostname or "").removesuffix(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return is_loopback(ipaddress.ip_address(host))
+    except ValueError:
+        return False

@@ -1,0 +1,143 @@
+"""Keys of providers: the only module that reads the environment's key variables, the keyring and key files.
+
+A key is looked for by its name, in this order: the environment variable of that name; the system's keyring, service
+`surefoot`; the file `keys/NAME` in the config folder, which only its owner may read. Settings hold the name, never the
+key.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from surefoot import redaction
+from surefoot.errors import MisuseError, ProviderAuthError, SettingsError
+from surefoot.settings import config_folder
+
+SERVICE = "surefoot"
+"""The keyring's service that our entries belong to."""
+
+Source = Literal["environment", "keyring", "file"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_MAX_BYTES = 16_384
+"""No provider's key is longer; a larger file is something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that shows itself only to `reveal`: not in `repr`, not in `str`, not in a pickle."""
+
+    name: str
+    source: Source
+    _value: str = field(repr=False)
+
+    def reveal(self) -> str:
+        """The key itself. Each time it is registered with redaction, for the context that asks may be a new one."""
+        redaction.register(self._value)
+        return self._value
+
+    def __str__(self) -> str:
+        return f"key {self.name} from the {self.source}"
+
+    def __reduce__(self) -> NoReturn:
+        raise MisuseError(f"The {self} is not written anywhere.", "Pass its name and look it up again.")
+
+
+def find_key(name: str) -> Key | None:
+    """The key of this name, or None where there is none.
+
+    Raises:
+        SettingsError: the name cannot be one, or a key file may be read by others.
+        ProviderAuthError: the key found cannot be sent: it has a line break or another control character in it.
+    """
+    if not _NAME.fullmatch(name):
+        raise SettingsError(
+            f"{name!r} is no name of a key.",
+            "Use letters, digits and underscores, like OPENAI_API_KEY; the setting holds the name and not the key.",
+        )
+    looked: tuple[tuple[Source, str], ...] = (
+        ("environment", os.environ.get(name, "")),
+        ("keyring", _from_keyring(name)),
+        ("file", _from_file(name)),
+    )
+    for source, text in looked:
+        value = text.strip()
+        if value:
+            redaction.register(value)
+            _check_sendable(name, source, value)
+            return Key(name, source, value)
+    return None
+
+
+def need_key(name: str, provider: str) -> Key:
+    """The key of this name.
+
+    Raises:
+        ProviderAuthError: there is none; the message names the three places for it.
+    """
+    key = find_key(name)
+    if key is None:
+        raise ProviderAuthError(
+            f"{provider} needs a key, and there is none named {name}.",
+            f"Set the environment variable {name}, or run `keyring set {SERVICE} {name}`, "
+            f"or write it to {_file(name)} with the permissions 0600.",
+            key_name=name,
+        )
+    return key
+
+
+def _from_keyring(name: str) -> str:
+    import keyring
+    import keyring.errors
+
+    try:
+        return keyring.get_password(SERVICE, name) or ""
+    except (keyring.errors.KeyringError, OSError):
+        return ""  # no keyring on this machine, or locked: the other two places are left
+
+
+def _file(name: str) -> Path:
+    return config_folder() / "keys" / name
+
+
+def _from_file(name: str) -> str:
+    path = _file(name)
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise SettingsError(
+            f"The key file {path} cannot be read: {error.strerror}.", file=str(path)
+        ) from error
+    with os.fdopen(descriptor, "rb") as file:
+        _check_private(os.fstat(descriptor), path)
+        return file.read(_MAX_BYTES).decode("utf-8", "replace")
+
+
+def _check_private(status: os.stat_result, path: Path) -> None:
+    """Checked on the open file, so that it cannot be exchanged between the check and the reading."""
+    if not stat.S_ISREG(status.st_mode):
+        raise SettingsError(
+            f"The key file {path} is no regular file.", "Replace it by a plain file.", file=str(path)
+        )
+    if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise SettingsError(
+            f"The key file {path} may be read by others: its permissions are {stat.S_IMODE(status.st_mode):04o}.",
+            f"Run: chmod 600 {path}",
+            file=str(path),
+        )
+
+
+def _check_sendable(name: str, source: Source, value: str) -> None:
+    if not (value.isascii() and value.isprintable()):
+        raise ProviderAuthError(
+            f"The key {name} from the {source} has a line break or another character in it that no key has.",
+            "Copy it again, without line breaks.",
+            key_name=name,
+        )

@@ -1,0 +1,361 @@
+"""Chat completions in the form OpenAI defined, streamed: llama.cpp's server, vLLM, LM Studio, OpenAI and others.
+
+What the servers differ in is found out and not guessed: `/models` and `/props` say what a model can do, and an optional
+field that a server refuses is left out from then on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from surefoot.errors import (
+    ContentFilterError,
+    ModelNotFoundError,
+    ProviderError,
+    ProviderRequestError,
+    SettingsError,
+)
+from surefoot.models.address import AddressPolicy
+from surefoot.models.checks import check_fits
+from surefoot.models.http import Deadline, ProviderClient, sse_data
+from surefoot.models.keys import find_key, need_key
+from surefoot.models.names import ToolNames
+from surefoot.models.networks import is_local_host
+from surefoot.models.outgoing import choice_schema, mend_history, names_in, tool_json, tools_of
+from surefoot.models.refusals import read_object, shorten
+from surefoot.models.replies import Gathered, finish
+from surefoot.models.streamed import Pieces, StreamedModel
+from surefoot.models.types import Capabilities, FinishReason, Message, Piece, Request, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from surefoot.settings import Settings
+
+HOSTED_SECONDS = 120.0
+"""Time-out of a hosted model where a request names none: reasoning models take a minute before the first word."""
+
+DONE = "[DONE]"
+"""The last event of a stream, as OpenAI defined it; some servers leave it out."""
+
+REASONS = {
+    "stop": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "end_turn": FinishReason.STOP,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "safety": FinishReason.CONTENT_FILTER,
+    "recitation": FinishReason.CONTENT_FILTER,
+    "error": FinishReason.ERROR,
+}
+"""`finish_reason` to ours, in lower case; the first of each are OpenAI's, the others what servers send instead."""
+
+OPTIONAL = ("stream_options", "parallel_tool_calls", "temperature", "max_tokens")
+"""Fields a server may refuse: left out from then on, `max_tokens` sent as `max_completion_tokens` instead."""
+
+_CONTEXT_KEYS = ("context_length", "max_model_len", "max_context_length")
+"""Where `/models` says the context length: OpenRouter, vLLM, LM Studio."""
+
+
+class OpenAICompatibleModel(StreamedModel):
+    """One model behind a server that speaks chat completions.
+
+    Args:
+        model: its name there.
+        client: the edge to the server.
+        prefix: path in front of `/chat/completions` and `/models` (`/v1`).
+        default_seconds: time-out where a request names none.
+        local: the server is on this machine.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        client: ProviderClient,
+        *,
+        prefix: str = "/v1",
+        default_seconds: float = HOSTED_SECONDS,
+        local: bool = False,
+    ) -> None:
+        super().__init__(f"openai:{model}", client, default_seconds)
+        self._model = model
+        self._prefix = prefix
+        self._local = local
+        self._refused: set[str] = set()
+
+    async def models(self) -> list[str]:
+        """The names of the models the server lists."""
+        listed = await self._listed(self._client.deadline(self._default_seconds))
+        return [str(entry.get("id")) for entry in listed]
+
+    async def warm(self, text: str, key: str) -> None:
+        """Nothing: these servers keep their own prefixes, and a hosted one would charge for it."""
+
+    async def _ask_capabilities(self, deadline: Deadline) -> Capabilities:
+        """What `/models` says of this model. Where a server lists nothing, what the form itself defines holds."""
+        try:
+            listed = await self._listed(deadline)
+        except ProviderRequestError:
+            listed = []  # no such path: many gateways have none
+        entry = next((one for one in listed if one.get("id") == self._model), None)
+        llama = (entry or (listed[0] if len(listed) == 1 else {})).get("owned_by") == "llamacpp"
+        found = read_capabilities(entry or {}, local=self._local)
+        if llama:
+            found = replace(found, grammar=True, context_length=await self._llama_window(deadline))
+        return found
+
+    async def _listed(self, deadline: Deadline) -> list[dict[str, Any]]:
+        data = await self._client.json("GET", f"{self._prefix}/models", deadline=deadline)
+        entries = data.get("data") if isinstance(data, dict) else data
+        return (
+            [entry for entry in entries or () if isinstance(entry, dict)] if isinstance(entries, list) else []
+        )
+
+    async def _llama_window(self, deadline: Deadline) -> int:
+        """The context of llama.cpp's server, from `/props`; 0 where it does not say."""
+        try:
+            props = await self._client.json("GET", "/props", deadline=deadline)
+        except ProviderRequestError:
+            return 0
+        settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+        window = settings.get("n_ctx") if isinstance(settings, dict) else None
+        return window if isinstance(window, int) else 0
+
+    async def _attempt(self, request: Request, deadline: Deadline) -> Pieces:
+        begun = False
+        while True:
+            try:
+                async with aclosing(self._once(request, deadline)) as pieces:
+                    async for piece in pieces:
+                        begun = True
+                        yield piece
+            except ProviderRequestError as error:
+                if begun or not self._adapts(error):
+                    raise
+            except ModelNotFoundError as error:
+                raise await self._not_found(error, deadline) from error
+            else:
+                return
+
+    def _adapts(self, error: ProviderRequestError) -> bool:
+        """The server refused an optional field that was sent; it is left out from now on."""
+        for name in OPTIONAL:
+            named = error.details.get("param") == name or name in error.message
+            if named and name not in self._refused:
+                self._refused.add(name)
+                return True
+        return False
+
+    async def _not_found(self, error: ModelNotFoundError, deadline: Deadline) -> ModelNotFoundError:
+        try:
+            names = [str(entry.get("id")) for entry in await self._listed(deadline)]
+        except ProviderError:
+            return error
+        return ModelNotFoundError(
+            f'{self._client.provider} has no model "{self._model}".',
+            f"It has: {', '.join(names)}." if names else "It lists no models.",
+            model=self._model,
+            models=names,
+        )
+
+    async def _once(self, request: Request, deadline: Deadline) -> Pieces:
+        start = deadline.spent()
+        sent = replace(request, messages=tuple(mend_history(request.messages)), tools=tools_of(request))
+        check_fits(sent, self._capabilities.context_length if self._capabilities else 0, self._name)
+        names = ToolNames(names_in(sent))
+        gathered = Gathered()
+        done = False
+        async with aclosing(self._events(self._body(sent, names), deadline)) as events:
+            async for event in events:
+                done = event == DONE
+                if done:
+                    break
+                text = _take(read_object(self._client.provider, event), gathered, self._name)
+                if text and not request.choices:
+                    yield Piece(text)
+        if gathered.reason is None and not done:
+            raise self._dropped()
+        yield Piece(completion=finish(gathered, request, names, self._name, deadline.spent() - start))
+
+    async def _events(self, body: dict[str, Any], deadline: Deadline) -> AsyncGenerator[str, None]:
+        path = f"{self._prefix}/chat/completions"
+        async with aclosing(self._client.lines(path, body, deadline)) as lines:
+            async for data in sse_data(lines):
+                if data.strip():
+                    yield data.strip()
+
+    def _body(self, request: Request, names: ToolNames) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [_message(message, names) for message in request.messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.grammar is not None:
+            body["grammar"] = request.grammar
+        schema = choice_schema(request.choices) if request.choices else request.json_schema
+        if schema is not None:
+            body["response_format"] = _response_format(schema)
+        if request.tools:
+            body.update(_tools(request, names))
+        if "max_tokens" in self._refused:
+            body["max_completion_tokens"] = request.max_tokens
+        return {key: value for key, value in body.items() if key not in self._refused}
+
+
+def open_openai(model: str, settings: Settings) -> OpenAICompatibleModel:
+    """A model of the server that `openai_url` names.
+
+    Raises:
+        SettingsError: `openai_url` is not set.
+        ProviderAuthError: the server is not on this machine and there is no key named `openai_key_name`.
+    """
+    url = settings.openai_url.rstrip("/")
+    if not url:
+        raise SettingsError(
+            f"The model 'openai:{model}' needs `openai_url`, and it is not set.",
+            "Set SUREFOOT_OPENAI_URL to the server's base URL, such as http://127.0.0.1:8080/v1.",
+            key="openai_url",
+        )
+    local = is_local_host(url)
+    policy = AddressPolicy.for_endpoint(url, settings)
+    provider = f"The server at {url}"
+    key = find_key(settings.openai_key_name) if local else need_key(settings.openai_key_name, provider)
+    root, prefix = (url.removesuffix("/v1"), "/v1") if url.endswith("/v1") else (url, "")
+    client = ProviderClient(
+        provider=provider,
+        base_url=root,
+        policy=policy,
+        headers=lambda: {"authorization": f"Bearer {key.reveal()}"} if key else {},
+        local=local,
+    )
+    seconds = settings.local_timeout_sec if local else HOSTED_SECONDS
+    return OpenAICompatibleModel(model, client, prefix=prefix, default_seconds=seconds, local=local)
+
+
+def read_capabilities(entry: dict[str, Any], *, local: bool) -> Capabilities:
+    """What an entry of `/models` says; OpenRouter's lists the parameters a model takes, others list none."""
+    takes = entry.get("supported_parameters")
+    lengths = [entry[key] for key in _CONTEXT_KEYS if isinstance(entry.get(key), int)]
+    schema = not isinstance(takes, list) or bool({"structured_outputs", "response_format"} & set(takes))
+    return Capabilities(
+        tools=not isinstance(takes, list) or "tools" in takes,
+        json_schema=schema,
+        context_length=lengths[0] if lengths else 0,
+        encoding="schema" if schema else "text",
+        local=local,
+    )
+
+
+def _take(chunk: dict[str, Any], gathered: Gathered, model: str) -> str:
+    """Put one chunk to the rest; the text it adds. A server that did not stream sends `message` for `delta`."""
+    if isinstance(chunk.get("usage"), dict):
+        gathered.usage = _usage(chunk["usage"])
+    gathered.model = gathered.model or str(chunk.get("model") or "")
+    choices = chunk.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return ""
+    choice = choices[0] if isinstance(choices[0], dict) else {}
+    delta = choice.get("delta") or choice.get("message") or {}
+    if delta.get("refusal"):
+        raise ContentFilterError(
+            f"{model} refused: {shorten(str(delta['refusal']))}", "Word the request differently.", model=model
+        )
+    for call in delta.get("tool_calls") or ():
+        _take_call(call, gathered, whole="message" in choice)
+    if choice.get("finish_reason"):
+        gathered.reason = REASONS.get(str(choice["finish_reason"]).lower(), FinishReason.STOP)
+    text = _text(delta.get("content"))
+    gathered.text.append(text)
+    return text
+
+
+def _take_call(call: dict[str, Any], gathered: Gathered, *, whole: bool) -> None:
+    function = call.get("function") or {}
+    call_id, name, arguments = call.get("id") or "", function.get("name") or "", function.get("arguments")
+    if whole:
+        gathered.calls.add_whole(call_id=str(call_id), name=str(name), arguments=arguments)
+    else:
+        index = call.get("index")
+        gathered.calls.add(
+            call_id=str(call_id),
+            index=index if isinstance(index, int) else None,
+            name=str(name),
+            arguments=arguments,
+        )
+
+
+def _text(content: object) -> str:
+    """Content as text; some servers send a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _usage(data: dict[str, Any]) -> Usage:
+    details = data.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens") or data.get("prompt_cache_hit_tokens") or 0
+    return Usage(int(data.get("prompt_tokens") or 0), int(cached), int(data.get("completion_tokens") or 0))
+
+
+def _tools(request: Request, names: ToolNames) -> dict[str, Any]:
+    fields: dict[str, Any] = {"tools": [tool_json(tool, names) for tool in request.tools]}
+    choice = request.tool_choice
+    if choice.name:
+        fields["tool_choice"] = {"type": "function", "function": {"name": names.outward(choice.name)}}
+    elif choice.mode != "auto":
+        fields["tool_choice"] = choice.mode
+    if request.max_calls == 1:
+        fields["parallel_tool_calls"] = False
+    return fields
+
+
+def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
+    form: dict[str, Any] = {"name": "answer", "schema": schema}
+    if is_strict(schema):
+        form["strict"] = True
+    return {"type": "json_schema", "json_schema": form}
+
+
+def is_strict(schema: object) -> bool:
+    """The schema is one that OpenAI's strict mode takes: every object closed, every property required."""
+    if isinstance(schema, list):
+        return all(is_strict(part) for part in schema)
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" or "properties" in schema:
+        properties = schema.get("properties") or {}
+        if schema.get("additionalProperties") is not False or set(schema.get("required") or ()) != set(
+            properties
+        ):
+            return False
+        return all(is_strict(part) for part in properties.values())
+    return all(is_strict(part) for part in schema.values())
+
+
+def _message(message: Message, names: ToolNames) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+    data: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        data["content"] = message.content or None
+        data["tool_calls"] = [_call(call, names) for call in message.tool_calls]
+    return data
+
+
+def _call(call: ToolCall, names: ToolNames) -> dict[str, Any]:
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": names.outward(call.name), "arguments": arguments},
+    }
