@@ -1,14 +1,29 @@
-"""Signs of life for the runs this process works on, for workers on other hosts that cannot look at it."""
+"""Who still works on a run: a process of this host is looked at, one of another host gives signs of life."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
 from surefoot.errors import SurefootError
+from surefoot.journal.owner import is_alive
+
+LEASE_SECONDS = 30.0
+"""A worker on another host that gave no sign for so long counts as gone."""
 
 BEAT_SECONDS = 10.0
 """A third of `LEASE_SECONDS`: two signs may be lost before anybody takes the run over."""
+
+
+def holder_lives(
+    owner: str, heartbeat: datetime | None, at: datetime, look: Callable[[str], bool | None] = is_alive
+) -> bool:
+    """A process of this host is looked at; of another host the last sign of life counts."""
+    seen = look(owner)
+    if seen is not None:
+        return seen
+    return heartbeat is not None and at - heartbeat < timedelta(seconds=LEASE_SECONDS)
 
 
 class Heart:

@@ -86,7 +86,9 @@ def _look_in_proc(pid: int) -> _Process | None:
         stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
         return None
-    fields = stat[stat.rindex(")") + 2 :].split()  # the name before may hold anything, spaces and parentheses too
+    fields = stat[
+        stat.rindex(")") + 2 :
+    ].split()  # the name before may hold anything, spaces and parentheses too
     return _Process(f"{_boot()}-{fields[19]}", fields[0] in {"Z", "X"})
 
 
@@ -99,9 +101,9 @@ def _boot() -> str:
 
 
 def _ask_ps(pid: int) -> _Process | None:
-    """macOS and the BSDs: `ps` says the state and the second in which it began."""
+    """On macOS and the BSDs `ps` says the state and the second in which it began."""
     try:
-        said = subprocess.run(
+        said = subprocess.run(  # noqa: S603 - a fixed program and a number
             ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
             capture_output=True,
             text=True,

@@ -160,4 +160,3 @@ def memory_values(memory: Memory, at: datetime) -> MemoryRow:
 def memory_of(row: MemoryRow) -> Memory:
     """The memory of a row."""
     return Memory(row.id, row.kind, row.text, row.run, time_of(row.at), row.undone)
-

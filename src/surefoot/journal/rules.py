@@ -1,4 +1,4 @@
-"""What may follow what: the states of runs and calls, the fence, and what an abandoned call becomes. Both journals ask."""
+"""What may follow what: states of runs and calls, the fence, what an abandoned call becomes. Both journals ask."""
 
 from __future__ import annotations
 
@@ -53,15 +53,26 @@ def check_run_move(run_id: str, old: RunStatus, new: RunStatus) -> None:
     if new not in RUN_MOVES[old]:
         ended = "It has ended; start a new one." if old in FINAL else f"Possible: {_listed(RUN_MOVES[old])}."
         raise StateError(
-            f"Run {run_id} is {old} and cannot become {new}.", ended, run=run_id, status=str(old), wanted=str(new)
+            f"Run {run_id} is {old} and cannot become {new}.",
+            ended,
+            run=run_id,
+            status=str(old),
+            wanted=str(new),
         )
 
 
 def check_call_move(run_id: str, key: str, old: CallStatus, new: CallStatus, effect: Effect) -> None:
-    """StateError when a call may not go from `old` to `new`. An external call of unknown outcome is never made again."""
+    """StateError when a call may not go from `old` to `new`.
+
+    An external call whose outcome is not known is never made again.
+    """
     again = new is CallStatus.INTENDED and old in {CallStatus.UNKNOWN, CallStatus.INTENDED}
     if new not in CALL_MOVES[old] or (again and effect is Effect.EXTERNAL):
-        why = "It may have had its effect; make a new call if it must happen." if again else "It stays as it is."
+        why = (
+            "It may have had its effect; make a new call if it must happen."
+            if again
+            else "It stays as it is."
+        )
         raise StateError(
             f"Call {key} of run {run_id} is {old} and cannot become {new}.",
             why,
@@ -75,8 +86,14 @@ def check_call_move(run_id: str, key: str, old: CallStatus, new: CallStatus, eff
 def check_begin(run_id: str, status: RunStatus) -> None:
     """StateError when a call is to begin in a run that has ended."""
     if status in FINAL:
+        raise _ended(run_id, status, "no more calls are made in it")
+
+
+def check_finish(run_id: str, key: str, status: CallStatus) -> None:
+    """StateError when the body of a call must not run: its effect is there already, or was declined."""
+    if status in {CallStatus.DONE, CallStatus.DECLINED}:
         raise StateError(
-            f"Run {run_id} is {status}: no more calls are made in it.", "Start a new one.", run=run_id, status=str(status)
+            f"Call {key} of run {run_id} is {status} already.", "It is not made again.", run=run_id, key=key
         )
 
 
@@ -95,12 +112,13 @@ def check_fence(run_id: str, held: int, fence: int) -> None:
 def check_lease_free(run_id: str, status: RunStatus, owner: str, claimant: str, *, alive: bool) -> None:
     """StateError when the run has ended, or somebody who lives works on it."""
     if status in FINAL:
-        raise StateError(
-            f"Run {run_id} is {status}: nothing is left to do in it.", "Start a new one.", run=run_id, status=str(status)
-        )
+        raise _ended(run_id, status, "nothing is left to do in it")
     if owner and owner != claimant and alive:
         raise StateError(
-            f"Run {run_id} is being worked on by {owner}.", "Wait for it, or end that process.", run=run_id, owner=owner
+            f"Run {run_id} is being worked on by {owner}.",
+            "Wait for it, or end that process.",
+            run=run_id,
+            owner=owner,
         )
 
 
@@ -127,6 +145,34 @@ def abandoned_event(status: CallStatus, call_id: str, tool: str) -> tuple[EventT
     """The event of a call that `abandoned` closed."""
     type_ = EventType.CALL_UNKNOWN if status is CallStatus.UNKNOWN else EventType.CALL_INTERRUPTED
     return (type_, {"call": call_id, "tool": tool})
+
+
+def run_exists(run_id: str) -> StateError:
+    """A new run needs a new id."""
+    return StateError(f"There is a run {run_id!r} already.", "Give each run its own id.", run=run_id)
+
+
+def memory_exists(memory_id: str) -> StateError:
+    """A new memory needs a new id."""
+    return StateError(
+        f"There is a memory {memory_id!r} already.", "Give each memory its own id.", id=memory_id
+    )
+
+
+def answered(run_id: str, key: str) -> StateError:
+    """A model call is answered once."""
+    return StateError(
+        f"Model call {key} of run {run_id} is answered already.",
+        "Use the answer in the journal.",
+        run=run_id,
+        key=key,
+    )
+
+
+def _ended(run_id: str, status: RunStatus, consequence: str) -> StateError:
+    return StateError(
+        f"Run {run_id} is {status}: {consequence}.", "Start a new one.", run=run_id, status=str(status)
+    )
 
 
 def _listed(statuses: Iterable[RunStatus]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from surefoot.events import Event
-from surefoot.journal import rows, sql_calls, sql_runs
+from surefoot.journal import rows, rules, sql_calls, sql_runs
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import clean, dump, load, now, time_text
 from surefoot.journal.lease import Heart
@@ -159,12 +159,18 @@ class SqlJournal:
 
     async def last_dialogue(self) -> str:
         """Id of the dialogue that was written to last; empty when there is none."""
-        found = await self._read(lambda tx: sql.LAST_DIALOGUE.row(tx))
+        found = await self._read(sql.LAST_DIALOGUE.row)
         return "" if found is None else str(found[0])
 
     async def add_memory(self, memory: Memory) -> None:
-        """Keep a fact or a turn."""
-        await self._write(lambda tx: memories.add(tx, rows.memory_values(memory, self._clock())))
+        """Keep a fact or a turn; StateError when its id is taken."""
+
+        def add(tx: Connection) -> None:
+            if memories.is_known(tx, memory.id):
+                raise rules.memory_exists(memory.id)
+            memories.add(tx, rows.memory_values(memory, self._clock()))
+
+        await self._write(add)
 
     async def mark_memories(self, run_id: str, *, undone: bool) -> None:
         """Mark what a run remembered as taken back, or as valid again."""

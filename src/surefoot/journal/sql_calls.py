@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from surefoot.errors import NotFoundError, StateError
 from surefoot.journal import rows, rules
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import dump, time_text
+from surefoot.journal.finding import no_call, no_run
 from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished, ModelCall, RunStatus
 from surefoot.tools.types import Effect
 
@@ -107,10 +107,7 @@ def finish(tx: Connection, call: Call, body: Body[Finished] | None, fence: int, 
     where = place(tx, call.run, call.key, fence)
     if where.call_status is None:
         raise no_call(call.run, call.key)
-    if where.call_status in {CallStatus.DONE, CallStatus.DECLINED}:
-        raise StateError(
-            f"Call {call.key} of run {call.run} is {where.call_status} already.", "It is not made again."
-        )
+    rules.check_finish(call.run, call.key, where.call_status)
     finished = Finished(call) if body is None else body(tx)
     return _end(tx, finished.call, where, finished.events, at)
 
@@ -135,9 +132,7 @@ def _end(tx: Connection, call: Call, where: Place, events: EventList, at: dateti
 def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: int, at: datetime) -> None:
     """Write an answered model call; its key is answered once."""
     if sql.MODEL_CALL_BY_KEY.row(tx, of_run=call.run, of_key=call.key) is not None:
-        raise StateError(
-            f"Model call {call.key} of run {call.run} is answered already.", "Use the answer in the journal."
-        )
+        raise rules.answered(call.run, call.key)
     append(tx, call.run, events, at, fence)
     last = sql.MODEL_CALL_LAST.row(tx, of_run=call.run)
     values = {
@@ -150,13 +145,3 @@ def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: in
         "at": time_text(call.at or at),
     }
     sql.MODEL_CALL_INSERT.run(tx, **values)
-
-
-def no_run(run: str) -> NotFoundError:
-    """There is no run of that id."""
-    return NotFoundError(f"There is no run {run!r}.", "`surefoot runs` lists them.", run=run)
-
-
-def no_call(run: str, key: str) -> NotFoundError:
-    """The run has no call under that key."""
-    return NotFoundError(f"Run {run} has no call {key!r}.", "Write its intent first.", run=run, key=key)

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from surefoot.errors import AmbiguousError, NotFoundError, StateError
 from surefoot.events import EventType
 from surefoot.journal import rows, rules
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import time_of, time_text
-from surefoot.journal.owner import is_alive
-from surefoot.journal.sql_calls import append, no_run
+from surefoot.journal.finding import CANDIDATES, LAST, check_prefix, no_run, no_run_yet, only_one, shortest
+from surefoot.journal.lease import holder_lives
+from surefoot.journal.sql_calls import append
 from surefoot.journal.types import ACTIVE, EventList, Run, RunStatus
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-SHORTEST_ID = 4
-LEASE_SECONDS = 30.0
-"""A worker on another host that gave no sign for so long counts as gone: three missed signs (`lease.BEAT_SECONDS`)."""
-
-_CANDIDATES = 5
-"""Runs named when a prefix fits several: enough to choose from, few enough for one line."""
-
-_HEX = re.compile(r"[0-9a-f]+")
 Row = tuple[Any, ...]
 
 
 def create(tx: Connection, run: Run, events: EventList, at: datetime) -> Run:
     """Write a new run; its id must be new."""
     if sql.RUN_BY_ID.row(tx, run=run.id) is not None:
-        raise StateError(f"There is a run {run.id!r} already.", "Give each run its own id.", run=run.id)
-    run = run.with_(created_at=run.created_at or at, updated_at=at, fence=max(run.fence, int(bool(run.owner))))
+        raise rules.run_exists(run.id)
+    run = run.with_(
+        created_at=run.created_at or at, updated_at=at, fence=max(run.fence, int(bool(run.owner)))
+    )
     sql.RUN_INSERT.run(tx, **rows.run_values(run), heartbeat=time_text(at))
     append(tx, run.id, events, at)
     return run
@@ -51,10 +43,10 @@ def get(tx: Connection, run_id: str) -> Run:
 def find(tx: Connection, text: str) -> Run:
     """By id, unique prefix, or `last`."""
     wanted = text.strip().lower()
-    if wanted == "last":
+    if wanted == LAST:
         newest = sql.RUN_LAST.row(tx)
         if newest is None:
-            raise NotFoundError("There is no run yet.", "Ask something first: surefoot ask.")
+            raise no_run_yet()
         return rows.run_of(newest)
     exact = sql.RUN_BY_ID.row(tx, run=text.strip())
     return rows.run_of(exact) if exact is not None else _by_prefix(tx, wanted)
@@ -62,36 +54,19 @@ def find(tx: Connection, text: str) -> Run:
 
 def _by_prefix(tx: Connection, prefix: str) -> Run:
     check_prefix(prefix)
-    found = sql.RUNS_BY_PREFIX.rows(tx, least=prefix, below=prefix + "g", most=_CANDIDATES)
+    found = sql.RUNS_BY_PREFIX.rows(tx, least=prefix, below=prefix + "g", most=CANDIDATES)
     return only_one(prefix, [rows.run_of(row) for row in found])
-
-
-def check_prefix(prefix: str) -> None:
-    """NotFoundError for a text that is no beginning of a run's id, or too short for one."""
-    if not _HEX.fullmatch(prefix):
-        raise no_run(prefix)
-    if len(prefix) < SHORTEST_ID:
-        raise NotFoundError(
-            f"{prefix!r} is too short for a run: at least {SHORTEST_ID} characters.", "`surefoot runs` lists them."
-        )
-
-
-def only_one(prefix: str, found: list[Run]) -> Run:
-    """The one run a prefix fits."""
-    if not found:
-        raise no_run(prefix)
-    if len(found) > 1:
-        ids = [run.id for run in found]
-        raise AmbiguousError(
-            f"{prefix!r} fits several runs: {', '.join(ids)}.", "Give more of the id.", candidates=ids
-        )
-    return found[0]
 
 
 def newest(tx: Connection, limit: int, kind: str | None, parent: str | None) -> list[Run]:
     """Newest first."""
     found = sql.RUNS.rows(
-        tx, any_kind=int(kind is None), kind=kind or "", any_parent=int(parent is None), parent=parent or "", most=limit
+        tx,
+        any_kind=int(kind is None),
+        kind=kind or "",
+        any_parent=int(parent is None),
+        parent=parent or "",
+        most=limit,
     )
     return [rows.run_of(row) for row in found]
 
@@ -103,25 +78,14 @@ def short_id(tx: Connection, run_id: str) -> str:
     return shortest(run_id, [row[0] for row in near if row is not None and row[0] is not None])
 
 
-def shortest(run_id: str, others: list[str]) -> str:
-    """The shortest prefix of `run_id`, at least 4, that none of `others` begins with."""
-    shared = max((_shared(run_id, other) for other in others), default=0)
-    return run_id[: max(SHORTEST_ID, shared + 1)]
-
-
-def _shared(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
 def change(tx: Connection, run: Run, events: EventList, at: datetime) -> Run:
     """Write a run's status and results. At rest, nobody holds it."""
     held = _for_change(tx, run.id)
     old = rows.run_of(held)
     rules.check_fence(run.id, old.fence, run.fence)
     rules.check_run_move(run.id, old.status, run.status)
-    run = run.with_(
-        updated_at=at, created_at=old.created_at, owner=old.owner if run.status in ACTIVE else "", fence=old.fence
-    )
+    results = {name: getattr(run, name) for name in rows.RUN_RESULT}
+    run = old.with_(**results).with_(updated_at=at, owner=old.owner if run.status in ACTIVE else "")
     values = rows.run_values(run)
     sql.RUN_UPDATE.run(tx, of_run=run.id, **{name: values[name] for name in (*rows.RUN_RESULT, "owner")})
     append(tx, run.id, events, at)
@@ -168,16 +132,6 @@ def beat(tx: Connection, held: dict[str, int], at: datetime) -> list[str]:
         for run_id, fence in held.items()
         if not sql.RUN_BEAT.run(tx, of_run=run_id, of_fence=fence, heartbeat=moment)
     ]
-
-
-def holder_lives(
-    owner: str, heartbeat: datetime | None, at: datetime, look: Callable[[str], bool | None] = is_alive
-) -> bool:
-    """A process of this host is looked at; of another host the last sign of life counts."""
-    seen = look(owner)
-    if seen is not None:
-        return seen
-    return heartbeat is not None and at - heartbeat < timedelta(seconds=LEASE_SECONDS)
 
 
 def _holder_lives(row: Row, at: datetime) -> bool:

@@ -94,8 +94,12 @@ def _place(key: ColumnElement[Any]) -> Select[Any]:
 
 CALL_PLACE = Prepared(_place(bindparam("of_key")))
 RUN_PLACE = Prepared(
-    select(runs.c.fence, runs.c.status, _last(events.c.seq, events.c.run).label("last_seq"), literal(0).label("none"))
-    .where(runs.c.id == bindparam("of_run"))
+    select(
+        runs.c.fence,
+        runs.c.status,
+        _last(events.c.seq, events.c.run).label("last_seq"),
+        literal(0).label("none"),
+    ).where(runs.c.id == bindparam("of_run"))
 )
 CALL_INSERT = Prepared.insert(calls, *rows.CALL_COLUMNS)
 _ONE_CALL = and_(calls.c.run == bindparam("of_run"), calls.c.key == bindparam("of_key"))
@@ -126,7 +130,9 @@ MODEL_CALL_LAST = Prepared(
     select(func.coalesce(func.max(model_calls.c.ordinal), 0)).where(model_calls.c.run == bindparam("of_run"))
 )
 MODEL_CALL_BY_KEY = Prepared(
-    select(*_MODEL_CALL).where(model_calls.c.run == bindparam("of_run"), model_calls.c.key == bindparam("of_key"))
+    select(*_MODEL_CALL).where(
+        model_calls.c.run == bindparam("of_run"), model_calls.c.key == bindparam("of_key")
+    )
 )
 MODEL_CALLS = Prepared(
     select(*_MODEL_CALL).where(model_calls.c.run == bindparam("of_run")).order_by(model_calls.c.ordinal)

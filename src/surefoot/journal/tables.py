@@ -1,5 +1,7 @@
-"""The journal's tables. Times are text, `2026-11-30T18:30:00.000000Z`: it sorts as it reads, in any database, and a
-person who opens the file can read it. JSON is text too, with sorted keys: two equal values are equal bytes.
+"""The journal's tables.
+
+Times are text, `2026-11-30T18:30:00.000000Z`: it sorts as it reads, in any database, and a person who opens the file
+can read it. JSON is text too, with sorted keys: two equal values are equal bytes.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from surefoot.events import Event, EventType
 from surefoot.tools.types import Actor, Effect
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class RunStatus(StrEnum):
@@ -55,9 +56,9 @@ class CallStatus(StrEnum):
 class Run:
     """One execution of a goal.
 
-    `context` is JSON: what a resumed run needs to repeat itself (`now`, `zone`, `language`, `model`, `dialogue`, and what
-    the kind of run adds). `kind` is `ask`, `undo` or `redo`; `parent` is the run an undo takes back. `fence` grows with
-    every lease: a write under an older one is refused.
+    `context` is JSON: what a resumed run needs to repeat itself (`now`, `zone`, `language`, `model`, `dialogue`, and
+    what the kind of run adds). `kind` is `ask`, `undo` or `redo`; `parent` is the run an undo takes back. `fence` grows
+    with every lease: a write under an older one is refused.
     """
 
     id: str
@@ -151,7 +152,10 @@ class Journal(Protocol):
     Texts are redacted on the way in.
     """
 
-    async def create_run(self, run: Run, events: EventList = ()) -> Run: ...
+    async def create_run(self, run: Run, events: EventList = ()) -> Run:
+        """Write a new run; StateError when its id is taken. An `owner` given holds it from the start."""
+        ...
+
     async def run(self, run_id: str) -> Run:
         """By full id; NotFoundError."""
         ...
@@ -180,10 +184,21 @@ class Journal(Protocol):
         """Runs that are active under an owner that is gone become `interrupted`; they are returned."""
         ...
 
-    async def intend(self, call: Call, before: Body[Any] | None, events: EventList = (), *, fence: int = 0,
-                     durable: bool = False) -> Call:
-        """Write the intent with its before-image (`before(tx)`). Gives the ordinal, or keeps the one that a call taken
-        up again has. `durable`: on the disk, not only in the operating system."""
+    async def intend(
+        self,
+        call: Call,
+        before: Body[Any] | None,
+        events: EventList = (),
+        *,
+        fence: int = 0,
+        durable: bool = False,
+    ) -> Call:
+        """Write the intent with its before-image (`before(tx)`).
+
+        Gives the ordinal, to the call and to `CALL_INTENDED` in `events`; a call taken up again keeps the one it has.
+        StateError when the run has ended, when the call is done or declined, and when it is external and may have
+        happened. `durable`: on the disk, not only in the operating system.
+        """
         ...
 
     async def finish(self, call: Call, body: Body[Finished] | None, *, fence: int = 0) -> Call:
@@ -194,17 +209,38 @@ class Journal(Protocol):
         """Write a call that never starts or waits: refused, waiting, merged. Gives the ordinal."""
         ...
 
-    async def set_call(self, call: Call, events: EventList = ()) -> Call: ...
+    async def set_call(self, call: Call, events: EventList = ()) -> Call:
+        """Write a call's status and results as they stand; NotFoundError, and StateError where they may not follow."""
+        ...
+
     async def calls(self, run_id: str) -> list[Call]:
         """By ordinal."""
         ...
 
-    async def call(self, run_id: str, key: str) -> Call | None: ...
-    async def add_model_call(self, call: ModelCall, events: EventList = (), *, fence: int = 0) -> None: ...
-    async def model_call(self, run_id: str, key: str) -> ModelCall | None: ...
-    async def model_calls(self, run_id: str) -> list[ModelCall]: ...
-    async def append(self, run_id: str, events: EventList) -> None: ...
-    async def events(self, run_id: str, after: int = 0) -> list[Event]: ...
+    async def call(self, run_id: str, key: str) -> Call | None:
+        """The call under that key; None where there is none."""
+        ...
+
+    async def add_model_call(self, call: ModelCall, events: EventList = (), *, fence: int = 0) -> None:
+        """Write an answered model call; StateError when its key is answered already."""
+        ...
+
+    async def model_call(self, run_id: str, key: str) -> ModelCall | None:
+        """The model call under that key; None where there is none."""
+        ...
+
+    async def model_calls(self, run_id: str) -> list[ModelCall]:
+        """In the order they were answered."""
+        ...
+
+    async def append(self, run_id: str, events: EventList) -> None:
+        """Write events that belong to no other write. MisuseError for those of `LIVE_ONLY`, here and everywhere."""
+        ...
+
+    async def events(self, run_id: str, after: int = 0) -> list[Event]:
+        """Those with a greater seq, in order."""
+        ...
+
     async def add_messages(self, dialogue: str, run_id: str, messages: list[dict[str, Any]]) -> None:
         """Append messages (`Message.to_dict`) to a dialogue."""
         ...
@@ -217,8 +253,14 @@ class Journal(Protocol):
         """Id of the dialogue that was written to last; empty when there is none."""
         ...
 
-    async def add_memory(self, memory: Memory) -> None: ...
-    async def mark_memories(self, run_id: str, *, undone: bool) -> None: ...
+    async def add_memory(self, memory: Memory) -> None:
+        """Keep a fact or a turn; StateError when its id is taken."""
+        ...
+
+    async def mark_memories(self, run_id: str, *, undone: bool) -> None:
+        """Mark what a run remembered as taken back, or as valid again."""
+        ...
+
     async def search_memories(self, text: str, limit: int = 8) -> list[Memory]:
         """Full text, best first; remembered facts before diary among equals; undone ones left out."""
         ...
@@ -227,16 +269,20 @@ class Journal(Protocol):
         """Run `fn(tx)` on the writer in one transaction, for work that is no call (undo's look at the state)."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Let go of what the journal holds; the database belongs to who opened it. Again: nothing happens."""
+        ...
 
 
 EventList = list[tuple[EventType, dict[str, Any]]] | tuple[()]
 
 
-class Body(Protocol[T]):
+class Body(Protocol[T_co]):
     """Runs inside the transaction; None where the journal has no database behind it."""
 
-    def __call__(self, tx: Connection | None) -> T: ...
+    def __call__(self, tx: Connection | None) -> T_co:
+        """Do it; `tx` is the open transaction."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

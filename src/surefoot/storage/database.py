@@ -28,7 +28,7 @@ BUSY_SECONDS = 10.0
 the database open for itself, and the person should hear of it."""
 
 READER_THREADS = 4
-"""Threads for `read`: more than the cores of a small machine brings nothing, fewer lets one long search block a page."""
+"""Threads for `read`: more than a small machine has cores brings nothing; with one, a long search blocks a page."""
 
 
 class Database:
@@ -64,16 +64,23 @@ class Database:
         self._writer = Writer(_connector(self._writers, self.path), _transactor(self.path))
         self._close = weakref.finalize(self, _shut_down, self._writer, self._readers, self._writers)
 
-    async def write(self, fn: Callable[[Connection], T], *, durable: bool = False) -> T:
+    async def write(
+        self,
+        fn: Callable[[Connection], T],
+        *,
+        durable: bool = False,
+        committed: Callable[[], None] | None = None,
+    ) -> T:
         """Run `fn(connection)` on the writer thread in one transaction; its result, once it is committed.
 
         `durable` waits until it is on the disk, so that not even a power loss takes it back. The function sees the
         caller's context variables. A caller that is cancelled stops waiting; the transaction goes on to its own end.
+        `committed` is called on the writer thread after the commit, before anything else is written.
 
         Raises:
             StorageError: the disk or the database failed; nothing was written.
         """
-        return await self._writer.write(fn, durable=durable)
+        return await self._writer.write(fn, durable=durable, committed=committed)
 
     def write_sync(self, fn: Callable[[Connection], T], *, durable: bool = False) -> T:
         """The same for a caller without an event loop. Not from inside another transaction (MisuseError)."""
@@ -154,7 +161,7 @@ def _connector(engine: Engine, path: Path) -> Callable[[], Connection]:
 
 
 def _transactor(path: Path) -> Callable[[Connection, Callable[[Connection], Any], bool], Any]:
-    def transact(connection: Connection, fn: Callable[[Connection], Any], durable: bool) -> Any:  # noqa: ANN401, FBT001
+    def transact(connection: Connection, fn: Callable[[Connection], Any], durable: bool) -> Any:  # noqa: ANN401
         with translated(path):
             if durable:
                 return sqlite.durably(connection, fn)

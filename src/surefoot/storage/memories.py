@@ -73,6 +73,7 @@ class MemoryRow:
 
 _COLUMNS = ("id", "kind", "text", "run", "at", "undone", "actor", "version")
 _INSERT = Prepared.insert(memories, *_COLUMNS, "words")
+_KNOWN = Prepared(select(memories.c.number).where(memories.c.id == bindparam("of_id")))
 _MARK = Prepared(
     update(memories).where(memories.c.run == bindparam("of_run")).values(undone=bindparam("undone"))
 )
@@ -95,6 +96,11 @@ def add(tx: Connection, row: MemoryRow) -> None:
     """Write one memory."""
     values = {name: getattr(row, name) for name in _COLUMNS}
     _INSERT.run(tx, **values, words=index_text(row.text))
+
+
+def is_known(tx: Connection, memory_id: str) -> bool:
+    """There is a memory of that id."""
+    return _KNOWN.row(tx, of_id=memory_id) is not None
 
 
 def mark(tx: Connection, run: str, *, undone: bool) -> None:
@@ -120,18 +126,26 @@ class Ranked(Protocol):
     """What can be ranked: its kind, its text, and when it was written."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """`fact` or `diary`."""
+        ...
+
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """What is remembered."""
+        ...
+
     @property
-    def at(self) -> object: ...
+    def at(self) -> object:
+        """When; its text sorts by time."""
+        ...
 
 
 R = TypeVar("R", bound=Ranked)
 
 
 def rank(asked: Sequence[str], found: Sequence[R]) -> list[R]:
-    """Best first: by the words of the question they hold, rare words counting more; then facts before diary; then newest.
+    """Best first: by the words of the question they hold, rare ones counting more; then facts before diary; newest.
 
     Things that hold none of the words are left out. The weight of a word is log(1 + n / hits) over the candidates.
     """
@@ -155,4 +169,3 @@ def _held(asked: Sequence[str], content: str) -> frozenset[str]:
         for word in asked
         if word in there or (may_be_prefix(word) and any(one.startswith(word) for one in there))
     )
-

@@ -22,7 +22,9 @@ _UNSPACED = (
     "\u1000-\u109f"  # Myanmar
     "\u1780-\u17ff"  # Khmer
 )
-_INDIC = "\u0900-\u0963\u0966-\u0dff\u0f00-\u0fbc"  # their vowel signs are no "letters" to a regular expression
+_INDIC = (
+    "\u0900-\u0963\u0966-\u0dff\u0f00-\u0fbc"  # their vowel signs are no "letters" to a regular expression
+)
 _PIECES = re.compile(f"(?P<run>[{_UNSPACED}々〆]+)|(?P<word>(?:[^\\W_{_UNSPACED}]|[{_INDIC}])+)")
 _POINTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]")
 """Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: people write and search with and without them.
@@ -30,7 +32,7 @@ The vowel signs of Indic scripts and the Japanese voicing marks are no such poin
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in order, for an index: folded, without accents; unspaced scripts as characters and pairs."""
+    """The words of a text, in order, for an index: no case, no accents; unspaced scripts as characters and pairs."""
     found: list[str] = []
     for match in _PIECES.finditer(_fold(text)):
         run = match["run"]

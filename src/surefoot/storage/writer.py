@@ -22,11 +22,19 @@ Transact = Callable[["Connection", Callable[["Connection"], Any], bool], Any]
 class _Job:
     """A function to run in a transaction, in the context of who asked, and where its outcome goes."""
 
-    __slots__ = ("context", "deliver", "durable", "fn")
+    __slots__ = ("committed", "context", "deliver", "durable", "fn")
 
-    def __init__(self, fn: Callable[[Connection], Any], deliver: Deliver, *, durable: bool) -> None:
+    def __init__(
+        self,
+        fn: Callable[[Connection], Any],
+        deliver: Deliver,
+        committed: Callable[[], None] | None,
+        *,
+        durable: bool,
+    ) -> None:
         self.fn = fn
         self.deliver = deliver
+        self.committed = committed
         self.durable = durable
         self.context: Context = copy_context()
 
@@ -48,7 +56,9 @@ class Writer:
         self._connection: Connection | None = None
         self._closed = False
 
-    async def write(self, fn: Callable[[Connection], T], *, durable: bool) -> T:
+    async def write(
+        self, fn: Callable[[Connection], T], *, durable: bool, committed: Callable[[], None] | None = None
+    ) -> T:
         """Run `fn` from a coroutine. When the waiting coroutine is cancelled the transaction goes on to its end."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -59,7 +69,7 @@ class Writer:
             except RuntimeError:
                 return  # the loop is closed: nobody waits any more
 
-        self._submit(_Job(fn, deliver, durable=durable))
+        self._submit(_Job(fn, deliver, committed, durable=durable))
         return await future
 
     def write_sync(self, fn: Callable[[Connection], T], *, durable: bool) -> T:
@@ -70,7 +80,7 @@ class Writer:
                 "Use the open transaction that the function was given.",
             )
         box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-        self._submit(_Job(fn, lambda value, error: box.put((value, error)), durable=durable))
+        self._submit(_Job(fn, lambda value, error: box.put((value, error)), None, durable=durable))
         value, error = box.get()
         if error is not None:
             raise error
@@ -108,6 +118,8 @@ class Writer:
             if self._connection is None:
                 self._connection = self._connect()
             value = job.context.run(self._transact, self._connection, job.fn, job.durable)
+            if job.committed is not None:
+                job.committed()
         except BaseException as raised:  # noqa: BLE001 - whatever it is belongs to the caller, and the thread lives on
             error = raised
         job.deliver(value, error)
@@ -119,6 +131,8 @@ def _settle(future: asyncio.Future[T], value: T, error: BaseException | None) ->
     if error is None:
         future.set_result(value)
     elif isinstance(error, StopIteration):
-        future.set_exception(RuntimeError(f"the function raised {error!r}"))  # a future takes no StopIteration
+        future.set_exception(
+            RuntimeError(f"the function raised {error!r}")
+        )  # a future takes no StopIteration
     else:
         future.set_exception(error)

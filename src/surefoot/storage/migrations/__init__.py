@@ -1,0 +1,1 @@
+"""Alembic's scripts: one numbered file for each schema version."""

@@ -146,7 +146,7 @@ def _memories() -> None:
 
 
 def _memories_index() -> None:
-    """The index reads `words`, which `storage.words` has split already: every letter, digit and sign is part of a word."""
+    """The index reads `words`, which `storage.words` has split already: letters, digits and signs all count."""
     op.execute(
         "CREATE VIRTUAL TABLE memories_fts USING fts5(words, content='memories', content_rowid='number', "
         "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'\")"

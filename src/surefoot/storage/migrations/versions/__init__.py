@@ -1,0 +1,1 @@
+"""`NNNN_what.py`: the number is the revision, and the greatest is the version this code knows."""
