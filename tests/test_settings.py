@@ -94,6 +94,7 @@ def test_policy_and_limits_from_the_file():
         ('zone = "../etc/passwd"', ["'zone'"]),
         ("planner_timeout_sec = 0", ["'planner_timeout_sec'", "greater than 0"]),
         ("files_dir = 5", ["'files_dir'", "5"]),
+        ("files_dir = [1]", ["'files_dir'", "[1]"]),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_value_and_the_way_out(text, parts):

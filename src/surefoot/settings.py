@@ -154,7 +154,7 @@ class Settings(BaseSettings):
     @classmethod
     def _whole_path(cls, value: object, info: ValidationInfo) -> object:
         """Empty is unset, as for the XDG variables: an empty path would mean the folder one happens to stand in."""
-        if value in {"", None}:
+        if value is None or value == "":
             return cls.model_fields[str(info.field_name)].get_default(call_default_factory=True)
         return Path(value).expanduser().absolute() if isinstance(value, (str, Path)) else value
 
