@@ -151,8 +151,8 @@ class RunHandle:
         return self._task.__await__()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
-        await asyncio.wait({self._session, self._task}, return_when=asyncio.FIRST_COMPLETED)
-        if not self._session.done() or self._session.cancelled():
+        await asyncio.wait([self._session])  # the guard ends it in any case
+        if self._session.cancelled():
             await self._task
             return
         session = self._session.result()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from surefoot.assistant.answer import Told, answer_request, plain_answer
 from surefoot.assistant.memory import Memories, keep_diary, remember
@@ -14,7 +15,7 @@ from surefoot.journal.types import RunStatus
 from surefoot.models.types import Completion, LanguageModel, Message, Request
 from surefoot.planning import queries
 from surefoot.planning.outline import Outline, Step, StepKind
-from surefoot.planning.planner import OutlinePlanner, PlanResult
+from surefoot.planning.planner import Complete, OutlinePlanner, PlanResult
 from surefoot.planning.resolver import StepResolver
 from surefoot.running.models import call_model
 from surefoot.running.outline_runner import OutlineReport, OutlineRunner, StepReport
@@ -62,7 +63,7 @@ class Turn:
         session = self.session
         if "outline" in session.run.context:
             self.outline = Outline.from_list(session.run.context["outline"])
-            self._explain(session.run.context["plan_failed"])
+            self._explain(session.run.context["no_plan"])
             return
         query = session.run.goal
         talk = " ".join(message.content for message in self.dialogue[-2:])
@@ -73,24 +74,24 @@ class Turn:
         )
         self.outline = result.outline
         await self._write_plan(result)
-        self._explain(result.failed)
+        self._explain(no_plan(result))
 
     async def _write_plan(self, result: PlanResult) -> None:
         """The plan is kept with the run: a resumed run goes on with this one, whatever a model would say now."""
         steps = self.outline.to_list()
-        context = {**self.session.run.context, "outline": steps, "plan_failed": result.failed}
+        context = {**self.session.run.context, "outline": steps, "no_plan": no_plan(result)}
         await self.session.set(context=context, status=RunStatus.RUNNING)
         data = {"steps": steps, "encoding": result.encoding, "failed": result.failed}
         await self.session.tell((EventType.PLAN_MADE, data))
 
-    def _explain(self, failed: str | None) -> None:
-        if failed is not None:
-            self.not_done.append(f"The request could not be planned ({failed}): {NO_LOOP}.")
+    def _explain(self, no_plan: str) -> None:
+        if no_plan:
+            self.not_done.append(f"{no_plan}: {NO_LOOP}.")
         elif queries.has_unresolved_tool_steps(self.outline):
             steps = "; ".join(step.text for step in self.outline.steps if step.kind is StepKind.PROSE)
             self.not_done.append(f"{steps}: {NO_LOOP}.")
 
-    def _asker(self, key: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    def _asker(self, key: str) -> Complete:
         async def ask(request: Request) -> Completion:
             return await call_model(self.session, self.planner, request, key)
 
@@ -111,8 +112,11 @@ class Turn:
         self.todo = queries.strip_memory(self.outline)
         resolver = StepResolver(self.planner, self.session.settings, self.session.catalogue)
 
-        async def resolve(number: int, step: Step, results: object):  # type: ignore[no-untyped-def]  # noqa: ANN202
-            return await resolver.resolve(step, results, complete=self._asker(f"resolve.{number}"))
+        async def resolve(
+            number: int, step: Step, results: Mapping[int, Any]
+        ) -> list[dict[str, Any]] | None:
+            asker = self._asker(f"resolve.{number}")
+            return await resolver.resolve(step, results, outline=self.todo, now=self.session.now, complete=asker)
 
         runner = OutlineRunner(self.session, self.todo, resolve)
         self.report = await runner.run({0: self.memories.text})
@@ -173,3 +177,10 @@ class Turn:
                 if error.get("code") == BudgetExceededError.code:
                     return str(error.get("details", {}).get("limit", ""))
         return ""
+
+
+def no_plan(result: PlanResult) -> str:
+    """Why there is no plan, as the start of a sentence; empty when there is one or none was needed."""
+    if result.failed is not None:
+        return f"The request could not be planned ({result.failed})"
+    return "Planning is switched off" if result.skipped == "off" else ""

@@ -67,15 +67,16 @@ async def _write(
     session: Session, model: LanguageModel, request: Request, key: str, completion: Completion
 ) -> None:
     usage = completion.usage
+    name = completion.model or model.name
     data = {
         "purpose": request.purpose,
-        "model": completion.model or model.name,
+        "model": name,
         "prompt_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,
         "seconds": round(usage.seconds, 3),
     }
-    entry = ModelCall(session.run.id, key, request.purpose, data["model"], completion.to_dict())
+    entry = ModelCall(session.run.id, key, request.purpose, name, completion.to_dict())
     events = [(EventType.MODEL_CALLED, data)]
     await session.journal.add_model_call(entry, events, fence=session.run.fence)
     session.told(events)
