@@ -1,0 +1,163 @@
+"""Grammars that bind what a model writes: calls in its own form, call lines, JSON, one of several choices.
+
+One writer serves native tool calls and plans. A bound answer cannot have a wrong tool name, a wrong key, a value of a
+wrong type or one call too many, because the sampler never offers such a token. The notation is GBNF, as llama.cpp and
+its relatives read it; nothing of llama.cpp is needed to write it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot.errors import MisuseError
+from surefoot.models._schema_rules import RuleBook, ValueRules, json_literal, literal
+from surefoot.models.types import AUTO, ToolChoice, ToolSpec
+
+PLACEHOLDER_NOTE = r'[^<>"\\\x00-\x1F\x7F]{1,80}'
+"""What a placeholder says it stands for. 80 characters: the longest that was useful had 41."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallForm:
+    """How a model family writes its calls, and how it writes prose that is no call.
+
+    `opening`, `separator` and `closing` stand around the calls; `prose` is the body of a GBNF rule whose sentences
+    cannot begin like `opening`.
+    """
+
+    opening: str
+    separator: str
+    closing: str
+    prose: str
+
+
+def calls_grammar(
+    tools: Sequence[ToolSpec],
+    *,
+    form: CallForm,
+    choice: ToolChoice = AUTO,
+    only: Sequence[str] | None = None,
+    max_calls: int = 5,
+    placeholders: bool = False,
+) -> str:
+    """The grammar of an answer that may call tools.
+
+    Args:
+        tools: what may be called.
+        form: the family's way to write a call.
+        choice: `auto` (calls or prose), `required` (calls), `none` (prose) or one tool by name.
+        only: names that may be called; None: all.
+        max_calls: at most this many.
+        placeholders: `"<what it is, from step N>"` may stand for any value behind the first call.
+
+    Raises:
+        MisuseError: a name is unknown, or calls are required and there is none to make.
+    """
+    allowed = _allowed(tools, choice, only)
+    if choice.mode == "none" or not allowed or max_calls < 1:
+        if choice.mode == "required" or choice.name:
+            raise MisuseError(
+                "A tool call is required, and no tool may be called.", "Give tools, or allow prose."
+            )
+        return f"root ::= {form.prose}\n"
+    book = RuleBook()
+    heads = [f'{{"name": {json.dumps(tool.name, ensure_ascii=False)}, "arguments": ' for tool in allowed]
+    calls = _sequence(book, allowed, heads, form.separator, max_calls, placeholders=placeholders)
+    root = f"{literal(form.opening)} {calls} {literal(form.closing)}"
+    if choice.mode == "auto" and not choice.name:
+        root += f" | {book.add('prose', form.prose)}"
+    return book.text(root)
+
+
+def lines_grammar(
+    tools: Sequence[ToolSpec],
+    *,
+    only: Sequence[str] | None = None,
+    max_calls: int = 5,
+    placeholders: bool = False,
+    reply: str = "reply()",
+) -> str:
+    """The grammar of call lines, `addNote(title="…", tags=["a"])`, ended by the line `reply` unless that is empty.
+
+    Raises:
+        MisuseError: a name is unknown, or there is nothing to write at all.
+    """
+    allowed = _allowed(tools, AUTO, only)
+    if not reply and (not allowed or max_calls < 1):
+        raise MisuseError(
+            "No tool may be called and no reply line is allowed.", "Give tools, or a reply line."
+        )
+    if not allowed or max_calls < 1:
+        return f"root ::= {literal(reply)}\n"
+    book = RuleBook()
+    first, later = _positions(book, placeholders=placeholders, max_calls=max_calls)
+    lines = [
+        book.add("line", " | ".join(_line(book, tool, mark) for tool in allowed)) for mark in (first, later)
+    ]
+    if reply:
+        return book.text(f'({lines[0]} "\\n" ({lines[1]} "\\n"){{0,{max_calls - 1}}})? {literal(reply)}')
+    return book.text(f'{lines[0]} ("\\n" {lines[1]}){{0,{max_calls - 1}}}')
+
+
+def schema_grammar(schema: dict[str, Any]) -> str:
+    """The grammar of one JSON value that fits `schema`, as far as a grammar can say it."""
+    book = RuleBook()
+    return book.text(ValueRules(book, schema).value(schema))
+
+
+def choice_grammar(choices: Sequence[str]) -> str:
+    """The grammar of exactly one of these texts.
+
+    Raises:
+        MisuseError: there is none, or one is empty.
+    """
+    if not choices or not all(choices):
+        raise MisuseError(
+            f"The choices are {list(choices)!r}.", "Give at least one text, none of them empty."
+        )
+    return f"root ::= {' | '.join(literal(one) for one in choices)}\n"
+
+
+def _allowed(tools: Sequence[ToolSpec], choice: ToolChoice, only: Sequence[str] | None) -> list[ToolSpec]:
+    known = {tool.name: tool for tool in tools}
+    wanted = [choice.name] if choice.name else list(known) if only is None else list(only)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise MisuseError(
+            f"No tool is named {unknown[0]!r}.", f"The request has: {', '.join(known) or 'none'}."
+        )
+    return [tool for name, tool in known.items() if name in wanted]
+
+
+def _positions(book: RuleBook, *, placeholders: bool, max_calls: int) -> tuple[None, str | None]:
+    """The placeholder rule of the first call, which has no step before it, and of the later ones."""
+    if not placeholders or max_calls < 2:  # noqa: PLR2004 - a single call has no earlier step
+        return None, None
+    steps = " | ".join(literal(str(number)) for number in range(1, max_calls))
+    return None, book.add("placeholder", rf'"\"<" {PLACEHOLDER_NOTE} " from step " ({steps}) ">\""')
+
+
+def _sequence(
+    book: RuleBook, tools: list[ToolSpec], heads: list[str], separator: str, most: int, *, placeholders: bool
+) -> str:
+    names = []
+    for mark in _positions(book, placeholders=placeholders, max_calls=most):
+        bodies = [
+            f'{literal(head)} {ValueRules(book, tool.parameters, mark).arguments(tool.parameters)} "}}"'
+            for tool, head in zip(tools, heads, strict=True)
+        ]
+        names.append(book.add("call", " | ".join(bodies)))
+    return f"{names[0]} ({literal(separator)} {names[1]}){{0,{most - 1}}}" if most > 1 else names[0]
+
+
+def _line(book: RuleBook, tool: ToolSpec, placeholder: str | None) -> str:
+    rules = ValueRules(book, tool.parameters, placeholder)
+    members = rules.members(rules.object_of(tool.parameters))
+    pairs = [(f"{literal(key + '=')} {rule}", must) for key, rule, must in members]
+    return " ".join(part for part in (literal(tool.name + "("), rules.listed(pairs), '")"') if part)
+
+
+__all__ = ["CallForm", "calls_grammar", "choice_grammar", "json_literal", "lines_grammar", "schema_grammar"]
