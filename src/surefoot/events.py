@@ -21,13 +21,13 @@ class EventType(StrEnum):
     MEMORY_READ = "memory.read"  # topic, hits (count)
     STEP_STARTED = "step.started"  # step (1-based), text
     STEP_UNRESOLVED = "step.unresolved"  # step, text, reason
-    CALL_INTENDED = "call.intended"  # call (id), ordinal, step, tool, arguments, effect
-    CALL_DONE = "call.done"  # call, tool, result, ms, undoable, merged_into (ordinal of an equal call)
+    CALL_INTENDED = "call.intended"  # call (id), step, tool, arguments, effect
+    CALL_DONE = "call.done"  # call, ordinal, step, tool, result, ms, undoable, merged_into (ordinal of an equal call)
     CALL_FAILED = "call.failed"  # call, tool, error
-    CALL_REFUSED = "call.refused"  # call, tool, error (policy, budget, arguments, unknown tool)
+    CALL_REFUSED = "call.refused"  # call, step, tool, arguments, effect, error (policy, budget, arguments, unknown tool)
     CALL_INTERRUPTED = "call.interrupted"  # call, tool
     CALL_UNKNOWN = "call.unknown"  # call, tool: it may or may not have happened
-    APPROVAL_NEEDED = "approval.needed"  # call, ordinal, tool, arguments, effect
+    APPROVAL_NEEDED = "approval.needed"  # call, step, tool, arguments, effect
     APPROVAL_GIVEN = "approval.given"  # call, actor
     APPROVAL_DECLINED = "approval.declined"  # call, actor
     MODEL_CALLED = "model.called"  # purpose, model, prompt_tokens, cached_tokens, output_tokens, seconds

@@ -188,14 +188,12 @@ class Executor:
 
     async def _wait(self, call: Call) -> Outcome:
         call = call.with_(status=CallStatus.WAITING)
-        data = {"call": call.id, "tool": call.tool, "arguments": call.arguments, "effect": str(call.effect)}
-        events: EventList = [(EventType.APPROVAL_NEEDED, data)]
+        events: EventList = [(EventType.APPROVAL_NEEDED, _start_of(call))]
         return Outcome(await self._write(call, events))
 
     async def _refuse(self, call: Call, error: SurefootError) -> Outcome:
         call = call.with_(status=CallStatus.REFUSED, error=error.to_dict())
-        data = {"call": call.id, "tool": call.tool, "error": call.error}
-        events: EventList = [(EventType.CALL_REFUSED, data)]
+        events: EventList = [(EventType.CALL_REFUSED, {**_start_of(call), "error": call.error})]
         return Outcome(await self._write(call, events))
 
     # --- intent, call, result --------------------------------------------------------------------------------
@@ -233,14 +231,7 @@ class Executor:
 
     async def _intend(self, tool: Tool, call: Call, before: Any) -> Call:  # noqa: ANN401 - a Body
         call = call.with_(started_at=datetime.now(UTC))
-        data = {
-            "call": call.id,
-            "tool": call.tool,
-            "step": call.step,
-            "arguments": call.arguments,
-            "effect": str(call.effect),
-        }
-        events: EventList = [(EventType.CALL_INTENDED, data)]
+        events: EventList = [(EventType.CALL_INTENDED, _start_of(call))]
         call = await self.session.journal.intend(
             call,
             before if tool.undo else None,
@@ -395,12 +386,24 @@ def _same(tool: Tool, arguments: dict[str, Any]) -> str:
     return f"{tool.name} {json.dumps(arguments, sort_keys=True)}"
 
 
+def _start_of(call: Call) -> dict[str, Any]:
+    return {
+        "call": call.id,
+        "tool": call.tool,
+        "step": call.step,
+        "arguments": call.arguments,
+        "effect": str(call.effect),
+    }
+
+
 def _done(call: Call, merged_into: int | None = None) -> dict[str, Any]:
     took = 0.0
     if call.started_at and call.finished_at:
         took = (call.finished_at - call.started_at).total_seconds()
     data = {
         "call": call.id,
+        "ordinal": call.ordinal,
+        "step": call.step,
         "tool": call.tool,
         "result": call.result,
         "ms": round(took * 1000, 1),

@@ -27,6 +27,7 @@ class Listeners:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._queues: set[asyncio.Queue[Event | int | None]] = set()
+        self._ended = False
 
     def stored(self, count: int) -> None:
         """`count` more events are in the journal."""
@@ -40,6 +41,7 @@ class Listeners:
 
     def end(self) -> None:
         """No more will come."""
+        self._ended = True
         for queue in self._queues:
             queue.put_nowait(None)
 
@@ -47,8 +49,13 @@ class Listeners:
         """Every event of the run from its first on, until it rests (is final, or waits for a person)."""
         queue: asyncio.Queue[Event | int | None] = asyncio.Queue()
         self._queues.add(queue)
+        if self._ended:
+            queue.put_nowait(None)
         last = 0
         try:
+            for event in await self._journal.events(run_id):  # told before anybody listened
+                last = event.seq
+                yield event
             while (item := await queue.get()) is not None:
                 if isinstance(item, Event):
                     yield item
