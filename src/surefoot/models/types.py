@@ -225,8 +225,13 @@ class LanguageModel(Protocol):
         """The same answer in pieces; the last has the completion."""
         ...
 
-    async def warm(self, text: str, key: str) -> None:
-        """Keep the state of this prompt prefix ready (and on disk under `key`, where the model can). May do nothing."""
+    async def warm(self, request: Request, key: str) -> None:
+        """Keep the state of this request's prompt ready as a prefix of others; may do nothing.
+
+        A local model evaluates it once and keeps the state on disk under `key`, which covers what the caller's part of
+        the prompt depends on (prompt version, catalogue); `purpose` picks the slot. Messages and tools count, and the
+        messages must be the beginning of the later requests', usually the system message alone.
+        """
         ...
 
     async def close(self) -> None:
