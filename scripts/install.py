@@ -37,6 +37,8 @@ def main() -> int:
             venv.create(VENV, clear=True, with_pip=True)
         _pip("--upgrade", "pip>=25.1")  # the first with --group
         _pip("--editable", ".[local]", "--group", "dev")
+        if not _llama_loads():
+            return 1
         STAMP.touch()
     return 0
 
@@ -61,6 +63,16 @@ def _can_make_venvs() -> bool:
     name = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
     print(f"Python's venv is missing. Install it with: sudo apt-get install {name}", file=sys.stderr)
     return False
+
+
+def _llama_loads() -> bool:
+    """The embedded model's library needs OpenMP of the system, which small Debian images lack."""
+    done = subprocess.run([PYTHON, "-c", "import xllamacpp"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
+        if sys.platform == "linux":
+            print("Install what is missing with: sudo apt-get install libgomp1 libstdc++6", file=sys.stderr)
+    return done.returncode == 0
 
 
 def _pip(*arguments: str) -> None:
