@@ -197,7 +197,7 @@ def _one(placeholder: Placeholder, result: Any, tool: str) -> Any:  # noqa: ANN4
     asked = _parts(placeholder.what)
     if _is_plain(result):
         explained = words().whole | words().filler | _nouns(tool)
-        return result if result is not None and asked <= explained else None
+        return result if result not in (None, "") and asked <= explained else None
     objects = _objects(result)
     if len(objects) != 1:
         return None
@@ -258,7 +258,7 @@ def _field(asked: set[str], row: dict[str, Any], key: str, tool: str) -> str | N
     """The one field of an object that the asked words name, all the other words being explained."""
     explained = words().filler | _nouns(tool) | _nouns(key)
     named = [name for name in row if _names_field(asked, name)]
-    if not named and len(asked - explained) == 0 and asked & words().whole and len(row) == 1:
+    if not named and len(row) == 1 and asked & words().whole and asked <= explained | words().whole:
         return next(iter(row))
     named = [
         name

@@ -128,7 +128,7 @@ class OutlinePlanner:
             raise
         except Exception as error:  # noqa: BLE001 - see `plan`; here the answer is kept with the reason
             return PlanResult(Outline(), reason_of(error), completion, encoding)
-        return PlanResult(outline, "empty" if outline.is_empty else None, completion, encoding)
+        return PlanResult(outline, None if outline.steps else "empty", completion, encoding)
 
 
 async def within(seconds: float, complete: Complete, request: Request) -> Completion:

@@ -85,7 +85,7 @@ _KEY_AHEAD: Final = r"(?:[\w.$-]+|\"[^\"]*\")\s*[=＝:：]"
 _CLOSES: Final = {
     "keyword": re.compile(rf"\s*(?:[.;,。]*\s*\Z|[\s,，;]\s*{_KEY_AHEAD})"),
     "call": re.compile(
-        rf"\s*(?:\)\s*(?:[\].;,。\s]*\Z|[,;]\s*[\w.-]+\s*\()|[,，]\s*(?:{_KEY_AHEAD}|\)|[\"'‘“\[{{\d]))"
+        rf"\s*(?:[)）]\s*(?:[\].;,。\s]*\Z|[,;]\s*[\w.-]+\s*\()|[,，]\s*(?:{_KEY_AHEAD}|[)）]|[\"'‘“\[{{\d]))"
     ),
     "list": re.compile(
         r"\s*(?:[\])]|[,，、]\s*(?:[\"'‘“\[{\d<\])-]|(?:true|false|null|none)\b))", re.IGNORECASE
