@@ -10,6 +10,10 @@ from typing import Any
 from surefoot import redaction
 from surefoot.errors import MisuseError
 
+_canonical = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+).encode
+
 
 def dump(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Canonical JSON, registered secrets masked: sorted keys, no ASCII escapes. Equal values give equal text.
@@ -22,7 +26,7 @@ def dump(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """
     value = redaction.redact_json(value)
     try:
-        text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _canonical(value)
     except ValueError:
         return _dump_odd(value)
     except TypeError as error:
@@ -48,7 +52,8 @@ def clean(text: str) -> str:
 
 def time_text(at: datetime) -> str:
     """`2026-11-30T18:30:00.000000Z`: always UTC, always 27 characters, so that it sorts as text."""
-    return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return utc.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def time_text_optional(at: datetime | None) -> str | None:

@@ -116,6 +116,20 @@ class MemoryJournal:
         """Run the body and write what it returns, in one transaction. What it raises passes, and nothing is written."""
         return await self._write(lambda change, tx: state.finish(change, tx, call, body, fence))
 
+    async def perform(
+        self,
+        call: Call,
+        before: Body[Any] | None,
+        events: EventList,
+        body: Callable[[Connection | None, Call], Finished],
+        *,
+        fence: int = 0,
+        durable: bool = False,
+    ) -> Call:
+        """`intend`, then `finish`; `body` gets the intended call. When it raises, the intent stays written."""
+        intended = await self.intend(call, before, events, fence=fence, durable=durable)
+        return await self.finish(intended, lambda tx: body(tx, intended), fence=fence)
+
     async def add_call(self, call: Call, events: EventList = (), *, fence: int = 0) -> Call:
         """Write a call that never starts or waits. Gives the ordinal."""
         return await self._write(lambda change, _tx: state.add_call(change, call, events, fence))

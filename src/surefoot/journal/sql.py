@@ -97,6 +97,30 @@ class SqlJournal:
         """Run the body and write what it returns, in one transaction. What it raises passes, and nothing is written."""
         return await self._write(lambda tx: sql_calls.finish(tx, call, body, fence, self._clock()))
 
+    async def perform(
+        self,
+        call: Call,
+        before: Body[Any] | None,
+        events: EventList,
+        body: Callable[[Connection | None, Call], Finished],
+        *,
+        fence: int = 0,
+        durable: bool = False,
+    ) -> Call:
+        """`intend`, then `finish`, in one visit to the writer thread; `body` gets the intended call.
+
+        When the body raises, the intent stays written and the error passes unchanged.
+        """
+
+        def end(tx: Connection, intended: Call) -> Call:
+            return sql_calls.finish(
+                tx, intended, lambda open_tx: body(open_tx, intended), fence, self._clock()
+            )
+
+        return await self.database.write_twice(
+            lambda tx: sql_calls.intend(tx, call, before, events, fence, self._clock()), end, durable=durable
+        )
+
     async def add_call(self, call: Call, events: EventList = (), *, fence: int = 0) -> Call:
         """Write a call that never starts or waits. Gives the ordinal."""
         return await self._write(lambda tx: sql_calls.add(tx, call, events, fence, self._clock()))

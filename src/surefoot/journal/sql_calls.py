@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from surefoot.journal import rows, rules
 from surefoot.journal import statements as sql
@@ -17,16 +16,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a write lands: the run's lease, status and counters, and the call as it stands (None: not yet)."""
 
     fence: int
     status: RunStatus
     last_seq: int
-    last_ordinal: int = 0
+    ordinal: int
+    """The call's, or the one it will get."""
     call_status: CallStatus | None = None
-    ordinal: int = 0
     effect: Effect = Effect.READ
 
 
@@ -35,26 +33,19 @@ def place(tx: Connection, run: str, key: str, fence: int) -> Place:
     found = sql.CALL_PLACE.row(tx, of_run=run, of_key=key)
     if found is None:
         raise no_run(run)
-    rules.check_fence(run, found[0], fence)
-    if found[4] is None:
-        return Place(found[0], RunStatus(found[1]), found[2], found[3])
-    return Place(
-        found[0], RunStatus(found[1]), found[2], found[3], CallStatus(found[4]), found[5], Effect(found[6])
-    )
+    held, status, last_seq, last_ordinal, call_status, ordinal, effect = found
+    rules.check_fence(run, held, fence)
+    if call_status is None:
+        return Place(held, RunStatus(status), last_seq, last_ordinal + 1)
+    return Place(held, RunStatus(status), last_seq, ordinal, CallStatus(call_status), Effect(effect))
 
 
 def add_events(tx: Connection, run: str, last_seq: int, events: EventList, at: datetime) -> None:
     """Append events behind `last_seq`."""
     rules.check_events(events)
     moment = time_text(at)
-    entries = [
-        {"run": run, "seq": last_seq + number, "type": str(type_), "data": dump(data), "at": moment}
-        for number, (type_, data) in enumerate(events, start=1)
-    ]
-    if len(entries) == 1:
-        sql.EVENT_INSERT.run(tx, **entries[0])
-    else:
-        sql.EVENT_INSERT.many(tx, entries)
+    for seq, (type_, data) in enumerate(events, start=last_seq + 1):
+        sql.EVENT_INSERT.run(tx, run=run, seq=seq, type=str(type_), data=dump(data), at=moment)
 
 
 def append(tx: Connection, run: str, events: EventList, at: datetime, fence: int = 0) -> None:
@@ -71,28 +62,30 @@ def intend(
 ) -> Call:
     """Write the intent of a call, new or taken up again."""
     where = place(tx, call.run, call.key, fence)
-    call = call.with_(status=CallStatus.INTENDED, started_at=call.started_at or at)
-    _check_write(call, where)
-    if before is not None:
-        call = call.with_(before=before(tx))
+    _check_write(call, CallStatus.INTENDED, where)
+    call = call.with_(
+        status=CallStatus.INTENDED,
+        ordinal=where.ordinal,
+        started_at=call.started_at or at,
+        before=call.before if before is None else before(tx),
+    )
     return _put(tx, call, where, events, at)
 
 
 def add(tx: Connection, call: Call, events: EventList, fence: int, at: datetime) -> Call:
     """Write a call that never starts, or waits."""
     where = place(tx, call.run, call.key, fence)
-    _check_write(call, where)
-    return _put(tx, call, where, events, at)
+    _check_write(call, call.status, where)
+    return _put(tx, call.with_(ordinal=where.ordinal), where, events, at)
 
 
-def _check_write(call: Call, where: Place) -> None:
+def _check_write(call: Call, status: CallStatus, where: Place) -> None:
     rules.check_begin(call.run, where.status)
     if where.call_status is not None:
-        rules.check_call_move(call.run, call.key, where.call_status, call.status, where.effect)
+        rules.check_call_move(call.run, call.key, where.call_status, status, where.effect)
 
 
 def _put(tx: Connection, call: Call, where: Place, events: EventList, at: datetime) -> Call:
-    call = call.with_(ordinal=where.ordinal or where.last_ordinal + 1)
     values = rows.call_values(call)
     if where.call_status is None:
         sql.CALL_INSERT.run(tx, **values)
@@ -123,7 +116,8 @@ def change(tx: Connection, call: Call, events: EventList, at: datetime) -> Call:
 def _end(tx: Connection, call: Call, where: Place, events: EventList, at: datetime) -> Call:
     assert where.call_status is not None  # noqa: S101 - both callers looked
     rules.check_call_move(call.run, call.key, where.call_status, call.status, where.effect)
-    call = call.with_(ordinal=where.ordinal)
+    if call.ordinal != where.ordinal:
+        call = call.with_(ordinal=where.ordinal)
     sql.CALL_FINISH.run(tx, of_run=call.run, of_key=call.key, **rows.call_result(call))
     add_events(tx, call.run, where.last_seq, rules.with_ordinal(events, call.ordinal), at)
     return call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -203,6 +204,23 @@ class Journal(Protocol):
 
     async def finish(self, call: Call, body: Body[Finished] | None, *, fence: int = 0) -> Call:
         """Run `body(tx)` and write what it returns, in one transaction; without a body write `call` as it stands."""
+        ...
+
+    async def perform(
+        self,
+        call: Call,
+        before: Body[Any] | None,
+        events: EventList,
+        body: Callable[[Connection | None, Call], Finished],
+        *,
+        fence: int = 0,
+        durable: bool = False,
+    ) -> Call:
+        """`intend`, then `finish`, as two transactions in one visit to the writer thread: for tools that run there.
+
+        `body(tx, intended)` gets the intended call. When it raises, the intent stays written and the error passes
+        unchanged: what became of the call is still to be written (`finish` without a body).
+        """
         ...
 
     async def add_call(self, call: Call, events: EventList = (), *, fence: int = 0) -> Call:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from contextvars import copy_context
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from surefoot.errors import MisuseError
 from surefoot.storage import sqlite
-from surefoot.storage.failures import translated
+from surefoot.storage.failures import storage_error, translated
 from surefoot.storage.writer import Writer
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 BUSY_SECONDS = 10.0
 """How long a write waits for another process. Transactions here take milliseconds: longer means a program that holds
@@ -61,7 +62,7 @@ class Database:
             except BaseException:
                 self._readers.dispose()
                 raise
-        self._writer = Writer(_connector(self._writers, self.path), _transactor(self.path))
+        self._writer = Writer(_connector(self._writers, self.path))
         self._close = weakref.finalize(self, _shut_down, self._writer, self._readers, self._writers)
 
     async def write(
@@ -80,11 +81,36 @@ class Database:
         Raises:
             StorageError: the disk or the database failed; nothing was written.
         """
-        return await self._writer.write(fn, durable=durable, committed=committed)
+
+        def work(connection: Connection) -> T:
+            value = self._transact(connection, fn, durable=durable)
+            if committed is not None:
+                committed()
+            return value
+
+        return await self._writer.run(work)
+
+    async def write_twice(
+        self,
+        first: Callable[[Connection], T],
+        second: Callable[[Connection, T], U],
+        *,
+        durable: bool = False,
+    ) -> U:
+        """Run `first`, then `second` with its result, in a transaction each; one visit to the writer thread.
+
+        When `second` raises, `first` stays written. `durable` is about `first`.
+        """
+
+        def work(connection: Connection) -> U:
+            value = self._transact(connection, first, durable=durable)
+            return self._transact(connection, lambda tx: second(tx, value), durable=False)
+
+        return await self._writer.run(work)
 
     def write_sync(self, fn: Callable[[Connection], T], *, durable: bool = False) -> T:
-        """The same for a caller without an event loop. Not from inside another transaction (MisuseError)."""
-        return self._writer.write_sync(fn, durable=durable)
+        """The same as `write` for a caller without an event loop. Not from inside another transaction (MisuseError)."""
+        return self._writer.run_sync(lambda connection: self._transact(connection, fn, durable=durable))
 
     async def read(self, fn: Callable[[Connection], T]) -> T:
         """Run `fn(connection)` on a reader's thread: one snapshot, writing refused. Sees all committed writes."""
@@ -117,6 +143,15 @@ class Database:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _transact(self, connection: Connection, fn: Callable[[Connection], T], *, durable: bool) -> T:
+        try:
+            return sqlite.transact(connection, fn, durable=durable)
+        except Exception as error:
+            told = storage_error(error, self.path)
+            if told is None:
+                raise
+            raise told from error
 
     def _pool(self) -> ThreadPoolExecutor:
         if self._threads is None:
@@ -158,17 +193,6 @@ def _connector(engine: Engine, path: Path) -> Callable[[], Connection]:
             return engine.connect()
 
     return connect
-
-
-def _transactor(path: Path) -> Callable[[Connection, Callable[[Connection], Any], bool], Any]:
-    def transact(connection: Connection, fn: Callable[[Connection], Any], durable: bool) -> Any:  # noqa: ANN401
-        with translated(path):
-            if durable:
-                return sqlite.durably(connection, fn)
-            with connection.begin():
-                return fn(connection)
-
-    return transact
 
 
 def _shut_down(writer: Writer, *engines: Engine) -> None:

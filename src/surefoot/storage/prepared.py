@@ -2,20 +2,21 @@
 
 Compiling, caching keys and building results cost SQLAlchemy more than SQLite needs to write a row. Statements that run
 for every tool call are therefore compiled once for each dialect; what is left is the driver's own cost and some
-microseconds.
+microseconds (benchmarks/journal_overhead.py measures it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Select, bindparam, insert
+from sqlalchemy.exc import DBAPIError
 
 from surefoot.errors import MisuseError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, CursorResult, Dialect, Table
+    from sqlalchemy import Connection, Dialect, Table
     from sqlalchemy.sql.base import Executable
     from sqlalchemy.types import TypeEngine
 
@@ -42,6 +43,15 @@ class _Form(NamedTuple):
             return tuple([values[name] for name in self.names])
         return {name: values[name] for name in self.names}
 
+    def clean(self, found: Sequence[Any]) -> Row:
+        """A row of the driver, its values as the columns' types give them."""
+        if not self.results:
+            return tuple(found)
+        values = list(found)
+        for place, process in self.results:
+            values[place] = process(values[place])
+        return tuple(values)
+
 
 class Prepared:
     """A Core statement, compiled once per dialect.
@@ -62,38 +72,41 @@ class Prepared:
 
     def run(self, tx: Connection, /, **values: Any) -> int:  # noqa: ANN401 - what the columns take
         """Execute it; the number of rows it touched."""
-        return self._execute(tx, values).rowcount
+        cursor, _ = self._execute(tx, values)
+        count: int = cursor.rowcount
+        cursor.close()
+        return count
 
     def many(self, tx: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
         """Execute it once for each of `rows`."""
-        form = self._form(tx.dialect)
-        values = [form.parameters(row) for row in rows]
-        if values:
-            tx.exec_driver_sql(form.sql, values)
+        for row in rows:
+            self._execute(tx, row)[0].close()
 
     def row(self, tx: Connection, /, **values: Any) -> Row | None:  # noqa: ANN401
         """The first row, or None."""
-        cursor = self._execute(tx, values)
+        cursor, form = self._execute(tx, values)
         found = cursor.fetchone()
         cursor.close()
-        return None if found is None else self._clean(tx.dialect, found)
+        return None if found is None else form.clean(found)
 
     def rows(self, tx: Connection, /, **values: Any) -> list[Row]:  # noqa: ANN401
         """All rows."""
-        return [self._clean(tx.dialect, found) for found in self._execute(tx, values).fetchall()]
+        cursor, form = self._execute(tx, values)
+        found = cursor.fetchall()
+        cursor.close()
+        return [form.clean(one) for one in found] if form.results else found
 
-    def _execute(self, tx: Connection, values: Mapping[str, Any]) -> CursorResult[Any]:
-        form = self._form(tx.dialect)
-        return tx.exec_driver_sql(form.sql, form.parameters(values))
-
-    def _clean(self, dialect: Dialect, found: Any) -> Row:  # noqa: ANN401 - a row of the driver
-        results = self._form(dialect).results
-        if not results:
-            return tuple(found)
-        values = list(found)
-        for place, process in results:
-            values[place] = process(values[place])
-        return tuple(values)
+    def _execute(self, tx: Connection, values: Mapping[str, Any]) -> tuple[Any, _Form]:
+        """The driver's cursor (PEP 249), executed. Its errors come out as SQLAlchemy's, as from any other statement."""
+        form = self._forms.get(tx.dialect.name) or self._form(tx.dialect)
+        parameters = form.parameters(values)
+        cursor = tx.connection.cursor()
+        try:
+            cursor.execute(form.sql, parameters)
+        except Exception as error:
+            cursor.close()
+            raise _wrapped(error, tx.dialect, form.sql, parameters) from error
+        return cursor, form
 
     def _form(self, dialect: Dialect) -> _Form:
         form = self._forms.get(dialect.name)
@@ -120,6 +133,13 @@ def _compile(statement: Executable, dialect: Dialect) -> _Form:
         tuple(_bind_processes(compiled, dialect)),
         tuple(_result_processes(statement, dialect)),
     )
+
+
+def _wrapped(error: Exception, dialect: Dialect, sql: str, parameters: Any) -> BaseException:  # noqa: ANN401
+    base = dialect.loaded_dbapi.Error
+    if not isinstance(error, base):
+        return error
+    return DBAPIError.instance(sql, parameters, error, base, hide_parameters=True, dialect=dialect)
 
 
 def _bind_processes(compiled: Any, dialect: Dialect) -> Iterable[tuple[str, _Process]]:  # noqa: ANN401

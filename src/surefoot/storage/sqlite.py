@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from surefoot.errors import MisuseError
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
@@ -30,10 +32,10 @@ def pragmas(busy_seconds: float, *, read_only: bool) -> list[str]:
 
 
 def writer_engine(path: Path, busy_seconds: float) -> Engine:
-    """One connection, whose transactions take the write lock when they begin, so that none fails half-way for it."""
+    """One connection, for `transact`."""
     from sqlalchemy.pool import StaticPool
 
-    return _engine(path, pragmas(busy_seconds, read_only=False), "BEGIN IMMEDIATE", poolclass=StaticPool)
+    return _engine(path, pragmas(busy_seconds, read_only=False), "", poolclass=StaticPool)
 
 
 def reader_engine(path: Path, busy_seconds: float) -> Engine:
@@ -69,7 +71,8 @@ def _engine(path: Path, statements: list[str], begin: str, **pool: Any) -> Engin
         driver(connection).execute(begin)
 
     event.listen(engine, "connect", prepare)
-    event.listen(engine, "begin", start)
+    if begin:
+        event.listen(engine, "begin", start)
     return engine
 
 
@@ -78,12 +81,36 @@ def driver(connection: Connection) -> Any:  # noqa: ANN401 - sqlite3.Connection
     return connection.connection.driver_connection
 
 
-def durably(connection: Connection, fn: Callable[[Connection], T]) -> T:
-    """Run `fn` in a transaction whose commit waits for the disk."""
+def transact(connection: Connection, fn: Callable[[Connection], T], *, durable: bool) -> T:
+    """Run `fn` in one transaction of the writer's connection; `durable`: its commit waits for the disk.
+
+    SQLAlchemy is told of neither begin nor commit: for its part a transaction is always open, which costs nothing, and
+    these two statements are most of what is left of a small write.
+    """
     raw = driver(connection)
-    raw.execute("PRAGMA synchronous=FULL")
+    if durable:
+        raw.execute("PRAGMA synchronous=FULL")
     try:
-        with connection.begin():
-            return fn(connection)
+        raw.execute("BEGIN IMMEDIATE")
+        value = fn(connection)
+        if not raw.in_transaction:
+            raise MisuseError(
+                "The function ended its own transaction.", "It must neither commit nor roll back."
+            )
+        raw.execute("COMMIT")
+    except BaseException:
+        if raw.in_transaction:  # SQLite rolls some failures (a full disk) back by itself
+            raw.execute("ROLLBACK")
+        raise
     finally:
-        raw.execute("PRAGMA synchronous=NORMAL")
+        if connection.in_nested_transaction():
+            connection.rollback()  # a savepoint that the function left open ends with its transaction
+        if durable:
+            raw.execute("PRAGMA synchronous=NORMAL")
+    return value
+
+
+def _commit(raw: Any) -> None:  # noqa: ANN401 - sqlite3.Connection
+    if not raw.in_transaction:
+        raise MisuseError("The function ended its own transaction.", "It must neither commit nor roll back.")
+    raw.execute("COMMIT")

@@ -1,4 +1,4 @@
-"""The one thread that writes: one connection, one queue, one transaction at a time."""
+"""The one thread that writes: one connection, one queue."""
 
 from __future__ import annotations
 
@@ -16,50 +16,37 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Deliver = Callable[[Any, BaseException | None], None]
-Transact = Callable[["Connection", Callable[["Connection"], Any], bool], Any]
+Work = Callable[["Connection"], T]
 
 
 class _Job:
-    """A function to run in a transaction, in the context of who asked, and where its outcome goes."""
+    """Work for the connection, in the context of who asked, and where its outcome goes."""
 
-    __slots__ = ("committed", "context", "deliver", "durable", "fn")
+    __slots__ = ("context", "deliver", "work")
 
-    def __init__(
-        self,
-        fn: Callable[[Connection], Any],
-        deliver: Deliver,
-        committed: Callable[[], None] | None,
-        *,
-        durable: bool,
-    ) -> None:
-        self.fn = fn
+    def __init__(self, work: Work[Any], deliver: Deliver) -> None:
+        self.work = work
         self.deliver = deliver
-        self.committed = committed
-        self.durable = durable
         self.context: Context = copy_context()
 
 
 class Writer:
-    """Runs functions in transactions, one after another, on its own thread.
+    """Does work on one connection, piece after piece, on its own thread.
 
     Args:
         connect: opens the connection; called on the thread, again at the next job when it failed.
-        transact: runs a function in one transaction of the connection, `durable` or not.
     """
 
-    def __init__(self, connect: Callable[[], Connection], transact: Transact) -> None:
+    def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
-        self._transact = transact
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._connection: Connection | None = None
         self._closed = False
 
-    async def write(
-        self, fn: Callable[[Connection], T], *, durable: bool, committed: Callable[[], None] | None = None
-    ) -> T:
-        """Run `fn` from a coroutine. When the waiting coroutine is cancelled the transaction goes on to its end."""
+    async def run(self, work: Work[T]) -> T:
+        """Do it for a coroutine. When the waiting coroutine is cancelled the work goes on to its end."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
@@ -69,18 +56,18 @@ class Writer:
             except RuntimeError:
                 return  # the loop is closed: nobody waits any more
 
-        self._submit(_Job(fn, deliver, committed, durable=durable))
+        self._submit(_Job(work, deliver))
         return await future
 
-    def write_sync(self, fn: Callable[[Connection], T], *, durable: bool) -> T:
-        """Run `fn` from a thread, and wait for it."""
+    def run_sync(self, work: Work[T]) -> T:
+        """Do it for a thread, which waits for it."""
         if threading.current_thread() is self._thread:
             raise MisuseError(
                 "A transaction cannot be started inside a transaction of the same database.",
                 "Use the open transaction that the function was given.",
             )
         box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-        self._submit(_Job(fn, lambda value, error: box.put((value, error)), None, durable=durable))
+        self._submit(_Job(work, lambda value, error: box.put((value, error))))
         value, error = box.get()
         if error is not None:
             raise error
@@ -117,9 +104,7 @@ class Writer:
         try:
             if self._connection is None:
                 self._connection = self._connect()
-            value = job.context.run(self._transact, self._connection, job.fn, job.durable)
-            if job.committed is not None:
-                job.committed()
+            value = job.context.run(job.work, self._connection)
         except BaseException as raised:  # noqa: BLE001 - whatever it is belongs to the caller, and the thread lives on
             error = raised
         job.deliver(value, error)
