@@ -340,6 +340,7 @@ async def cancelled(session: Any, tool: str, started: threading.Event | asyncio.
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    await session.journal.transact(lambda tx: None)  # whatever is written next waits for what is under way
     return await session.journal.call(session.run.id, "step.1")
 
 

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from surefoot.assistant.handle import RunHandle, RunResult
 from surefoot.assistant.turn import Turn
@@ -26,6 +26,9 @@ from surefoot.running.undo import UndoReport
 from surefoot.settings import Settings, load_settings
 from surefoot.tools.catalogue import Catalogue
 from surefoot.tools.types import Actor, Tool
+
+if TYPE_CHECKING:
+    from surefoot.storage import Database
 
 DIALOGUE_MESSAGES = 12
 """Messages of a conversation that are read again: six exchanges; older ones are in the diary."""
@@ -72,7 +75,7 @@ class Assistant:
         self._model: LanguageModel | None = None
         self._planner: LanguageModel | None = None
         self._journal = journal
-        self._own_journal = journal is None
+        self._database: Database | None = None
         self._services = dict(services or {})
         self._clock = clock
         self._actor = actor
@@ -91,9 +94,10 @@ class Assistant:
             if model is not self._model_given:
                 await model.close()
         self._model = self._planner = None
-        if self._own_journal and self._journal is not None:
+        if self._database is not None and self._journal is not None:
             await self._journal.close()
-            self._journal = None
+            self._database.close()
+            self._journal = self._database = None
 
     # --- asking ----------------------------------------------------------------------------------------------
 
@@ -235,7 +239,8 @@ class Assistant:
             from surefoot.journal import SqlJournal
             from surefoot.storage import Database
 
-            self._journal = SqlJournal(Database(self.settings.database_url))
+            self._database = Database(self.settings.database_url)
+            self._journal = SqlJournal(self._database)
         return self._journal
 
     async def model(self) -> LanguageModel:

@@ -52,7 +52,7 @@ class Router:
 
     def rank(self, text: str) -> tuple[str, ...]:
         """Names of the tools that share a word with the text, best first."""
-        words = sorted(set(terms(text)))
+        words = sorted({word for word in terms(text) if len(word) > 1 or not word.isascii()})
         if not words:
             return ()
         match = " OR ".join(f'"{word}"' for word in words)

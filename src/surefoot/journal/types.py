@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -14,6 +17,7 @@ from surefoot.events import Event, EventType
 from surefoot.tools.types import Actor, Effect
 
 T = TypeVar("T")
+R = TypeVar("R")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -53,6 +57,21 @@ class CallStatus(StrEnum):
     UNKNOWN = "unknown"  # it may have had its effect
 
 
+@lru_cache(maxsize=8)
+def _layout(kind: type) -> tuple[Callable[[Any], tuple[Any, ...]], dict[str, int]]:
+    names = [item.name for item in fields(kind)]
+    return attrgetter(*names), {name: index for index, name in enumerate(names)}
+
+
+def _changed(record: R, changes: dict[str, Any]) -> R:
+    """`dataclasses.replace` for records without init-only fields, in half the time: every tool call makes several."""
+    get, places = _layout(type(record))
+    values = list(get(record))
+    for name, value in changes.items():
+        values[places[name]] = value
+    return type(record)(*values)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One execution of a goal.
@@ -80,7 +99,7 @@ class Run:
 
     def with_(self, **changes: Any) -> Run:  # noqa: ANN401 - any field's value
         """A copy with these fields changed."""
-        return replace(self, **changes)
+        return _changed(self, changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +137,7 @@ class Call:
 
     def with_(self, **changes: Any) -> Call:  # noqa: ANN401 - any field's value
         """A copy with these fields changed."""
-        return replace(self, **changes)
+        return _changed(self, changes)
 
 
 @dataclass(frozen=True, slots=True)

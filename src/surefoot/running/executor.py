@@ -19,7 +19,7 @@ from surefoot.tools.arguments import prepare
 from surefoot import redaction
 from surefoot.errors import StorageError, SurefootError, ToolError
 from surefoot.events import EventType
-from surefoot.journal.types import Call, CallStatus, EventList, Finished
+from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished
 from surefoot.running import invoke, policy
 from surefoot.running.session import Session
 from surefoot.running.takeup import may_start_again
@@ -229,7 +229,7 @@ class Executor:
         call = await self._intend(tool, call, _always(before))
         return await self._run_outside(tool, ctx, call)
 
-    async def _intend(self, tool: Tool, call: Call, before: Any) -> Call:  # noqa: ANN401 - a Body
+    async def _intend(self, tool: Tool, call: Call, before: Body[Any]) -> Call:
         call = call.with_(started_at=datetime.now(UTC))
         events: EventList = [(EventType.CALL_INTENDED, _start_of(call))]
         call = await self.session.journal.intend(
@@ -265,15 +265,9 @@ class Executor:
         except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
             return await self._failed(tool, call, error)
 
-    async def _commit(self, call: Call, body: Any) -> Call:  # noqa: ANN401 - a Body
-        """The transaction runs to its end even when the run is cancelled: its outcome is the truth."""
-        work = asyncio.ensure_future(self.session.journal.finish(call, body, fence=self.session.run.fence))
-        try:
-            call = await asyncio.shield(work)
-        except asyncio.CancelledError:
-            await asyncio.wait({work})
-            self.session.told(_one_event())
-            raise
+    async def _commit(self, call: Call, body: Body[Finished]) -> Call:
+        """A transaction goes to its end even when the run is cancelled meanwhile; what is written next waits for it."""
+        call = await self.session.journal.finish(call, body, fence=self.session.run.fence)
         self.session.told(_one_event())
         return call
 

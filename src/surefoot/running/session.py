@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -89,7 +90,7 @@ class Session:
     def __post_init__(self) -> None:
         self.listeners = Listeners(self.journal)
 
-    @property
+    @cached_property
     def now(self) -> datetime:
         """The run's clock: frozen at its start, in the person's zone."""
         return datetime.fromisoformat(self.run.context["now"]).astimezone(ZoneInfo(self.run.context["zone"]))
