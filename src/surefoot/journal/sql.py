@@ -190,7 +190,7 @@ class SqlJournal:
         """Keep a fact or a turn; StateError when its id is taken."""
 
         def add(tx: Connection) -> None:
-            if memories.is_known(tx, memory.id):
+            if memories.get(tx, memory.id) is not None:
                 raise rules.memory_exists(memory.id)
             memories.add(tx, rows.memory_values(memory, self._clock()))
 

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     column,
+    delete,
     false,
     select,
     table,
@@ -73,7 +74,19 @@ class MemoryRow:
 
 _COLUMNS = ("id", "kind", "text", "run", "at", "undone", "actor", "version")
 _INSERT = Prepared.insert(memories, *_COLUMNS, "words")
-_KNOWN = Prepared(select(memories.c.number).where(memories.c.id == bindparam("of_id")))
+_OF_ID = memories.c.id == bindparam("of_id")
+_GET = Prepared(select(*(memories.c[name] for name in _COLUMNS)).where(_OF_ID))
+_UPDATE = Prepared(
+    update(memories)
+    .where(_OF_ID)
+    .values({name: bindparam(f"new_{name}") for name in (*_COLUMNS, "words") if name != "id"})
+)
+_DELETE = Prepared(delete(memories).where(_OF_ID))
+_VALID = Prepared(
+    select(*(memories.c[name] for name in _COLUMNS))
+    .where(memories.c.kind == bindparam("of_kind"), memories.c.undone == false())
+    .order_by(memories.c.number)
+)
 _MARK = Prepared(
     update(memories).where(memories.c.run == bindparam("of_run")).values(undone=bindparam("undone"))
 )
@@ -98,9 +111,27 @@ def add(tx: Connection, row: MemoryRow) -> None:
     _INSERT.run(tx, **values, words=index_text(row.text))
 
 
-def is_known(tx: Connection, memory_id: str) -> bool:
-    """There is a memory of that id."""
-    return _KNOWN.row(tx, of_id=memory_id) is not None
+def get(tx: Connection, memory_id: str) -> MemoryRow | None:
+    """The memory of that id, taken back or not; None where there is none."""
+    found = _GET.row(tx, of_id=memory_id)
+    return None if found is None else MemoryRow(*found)
+
+
+def put(tx: Connection, row: MemoryRow) -> None:
+    """Set a memory to this row, whether or not it is there."""
+    changed = {f"new_{name}": getattr(row, name) for name in _COLUMNS if name != "id"}
+    if not _UPDATE.run(tx, of_id=row.id, **changed, new_words=index_text(row.text)):
+        add(tx, row)
+
+
+def remove(tx: Connection, memory_id: str) -> None:
+    """Set a memory to nothing: it never was."""
+    _DELETE.run(tx, of_id=memory_id)
+
+
+def valid(tx: Connection, kind: str) -> list[MemoryRow]:
+    """All of a kind that are not taken back, oldest first."""
+    return [MemoryRow(*found) for found in _VALID.rows(tx, of_kind=kind)]
 
 
 def mark(tx: Connection, run: str, *, undone: bool) -> None:

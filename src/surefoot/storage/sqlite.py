@@ -93,11 +93,7 @@ def transact(connection: Connection, fn: Callable[[Connection], T], *, durable: 
     try:
         raw.execute("BEGIN IMMEDIATE")
         value = fn(connection)
-        if not raw.in_transaction:
-            raise MisuseError(
-                "The function ended its own transaction.", "It must neither commit nor roll back."
-            )
-        raw.execute("COMMIT")
+        _commit(raw)
     except BaseException:
         if raw.in_transaction:  # SQLite rolls some failures (a full disk) back by itself
             raw.execute("ROLLBACK")
