@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, delete, select
 
 from surefoot.errors import ToolError
+from surefoot.storage import Prepared
 from surefoot.storage.words import query_words, words
+from surefoot.tools.kits.tables import kit_targets
+
+if TYPE_CHECKING:
+    from surefoot.tools.types import Context
 
 Candidate = tuple[str, str]
 """Id and title."""
@@ -21,6 +29,43 @@ NEAR = 50.0
 MIN_LETTERS = 3
 """A shorter reference ("a") says too little to be matched by its words; two characters do in Chinese and Japanese."""
 SHOWN = 5
+
+_OF_CALL = (
+    kit_targets.c.run == bindparam("of_run"),
+    kit_targets.c.call == bindparam("of_call"),
+    kit_targets.c.reference == bindparam("text"),
+)
+_KNOWN = Prepared(select(kit_targets.c.row).where(*_OF_CALL))
+_FORGET = Prepared(delete(kit_targets).where(*_OF_CALL))
+_RECORD = Prepared.insert(kit_targets)
+
+
+def remembered(
+    ctx: Context,
+    kind: str,
+    reference: str,
+    find: Callable[[], str],
+    lives: Callable[[str], bool] | None = None,
+) -> str:
+    """What this call means by the reference: found once, and the same for its whole life, its undo included.
+
+    A rename by the call itself, or a later row of the same name, must not change what its images are taken of. With
+    `lives`, something that is gone by now is looked for again.
+    """
+    tx = ctx.open_tx
+    place = {
+        "of_run": ctx.run,
+        "of_call": ctx.call,
+        "text": f"{kind}:{reference.encode('utf-8', 'replace').decode()}",
+    }
+    known = _KNOWN.row(tx, **place)
+    if known is not None and (lives is None or lives(str(known[0]))):
+        return str(known[0])
+    found = find()
+    if known is not None:
+        _FORGET.run(tx, **place)
+    _RECORD.run(tx, run=ctx.run, call=ctx.call, reference=place["text"], row=found)
+    return found
 
 
 def choose(kind: str, reference: str, known: Sequence[Candidate]) -> str:

@@ -15,7 +15,6 @@ from sqlalchemy import Table, bindparam, delete, select, update
 from surefoot.errors import ToolError
 from surefoot.storage import Prepared
 from surefoot.tools.kits import references
-from surefoot.tools.kits.tables import kit_targets
 from surefoot.tools.types import Context, Undo
 
 if TYPE_CHECKING:
@@ -29,22 +28,6 @@ LIST_LIMIT = 50
 MAX_TITLE = 500
 MAX_TEXT = 100_000
 """Characters. A title is one line; a text this long is a book, and would only ever be cut again for a model."""
-
-_TARGET = Prepared(
-    select(kit_targets.c.row).where(
-        kit_targets.c.run == bindparam("of_run"),
-        kit_targets.c.call == bindparam("of_call"),
-        kit_targets.c.reference == bindparam("text"),
-    )
-)
-_FORGET_TARGET = Prepared(
-    delete(kit_targets).where(
-        kit_targets.c.run == bindparam("of_run"),
-        kit_targets.c.call == bindparam("of_call"),
-        kit_targets.c.reference == bindparam("text"),
-    )
-)
-_ADD_TARGET = Prepared.insert(kit_targets)
 
 
 def time_text(moment: datetime) -> str:
@@ -105,39 +88,30 @@ class Rows:
         return cast("Row", self.get(tx, row_id))
 
     def target(self, ctx: Context, reference: str) -> Row:
-        """What this call means by the reference; the same row for the whole life of the call, its undo included.
+        """What this call means by the reference; the same row for the whole life of the call.
 
         Raises:
             ToolError: none or several.
         """
         tx = ctx.open_tx
-        known = self._recorded(ctx, reference)
-        row = self.living(tx, known) if known else None
-        if row is not None:
-            return row
-        row = self.find(tx, reference)
-        place = self._place(ctx, reference)
-        if known:
-            _FORGET_TARGET.run(tx, **place)
-        _ADD_TARGET.run(tx, run=ctx.run, call=ctx.call, reference=place["text"], row=row["id"])
-        return row
+        row_id = references.remembered(
+            ctx,
+            self.kind,
+            reference,
+            lambda: str(self.find(tx, reference)["id"]),
+            lambda known: self.living(tx, known) is not None,
+        )
+        return cast("Row", self.get(tx, row_id))
 
     def target_ids(self, ctx: Context, reference: str) -> list[str]:
-        """The id of what this call means; empty where there is nothing of the kind (the call itself will say so)."""
-        known = self._recorded(ctx, reference)
-        if known:
-            return [known]
+        """The id of what this call means, deleted or not; empty where there is none (the call itself will say so)."""
+        tx = ctx.open_tx
         try:
-            return [str(self.target(ctx, reference)["id"])]
+            return [
+                references.remembered(ctx, self.kind, reference, lambda: str(self.find(tx, reference)["id"]))
+            ]
         except ToolError:
             return []
-
-    def _recorded(self, ctx: Context, reference: str) -> str:
-        found = _TARGET.row(ctx.open_tx, **self._place(ctx, reference))
-        return "" if found is None else str(found[0])
-
-    def _place(self, ctx: Context, reference: str) -> dict[str, str]:
-        return {"of_run": ctx.run, "of_call": ctx.call, "text": f"{self.kind}:{clean(reference)}"}
 
     # --- writing ---------------------------------------------------------------------------------------------
 
@@ -252,3 +226,9 @@ def listed(name: str, items: list[Row], total: int, one: str) -> dict[str, Any]:
     """The answer of a list tool: items, how many there are in all, and both in words."""
     shown = f", the first {len(items)} shown" if len(items) < total else ""
     return {name: items, "total": total, "message": count(total, one) + shown}
+
+
+def told_as(name: str, what: str, when: str) -> str:
+    """`task "x" due Sun 3 May`, `task "x" done`, `task "x" changed, due Sun 3 May`."""
+    first = f"{name} {what}".strip()
+    return first if not when else f"{first}{', ' if what else ' '}{when}"

@@ -1,8 +1,8 @@
 """The kits' own rows, in the journal's database.
 
 Every row carries who wrote it last (`actor`), how often it was written (`version`) and whether it was deleted: a
-deleted row stays as a tombstone. Dates are text: `2026-05-03` for a day, which belongs to no zone, and an ISO time with its
-offset for a moment; `*_at` is the same moment in UTC, for comparing, and null for a day.
+deleted row stays as a tombstone. Dates are text: `2026-05-03` for a day, which belongs to no zone, and an ISO time with
+its offset for a moment; `*_at` is the same moment in UTC, for comparing, and null for a day.
 """
 
 from __future__ import annotations

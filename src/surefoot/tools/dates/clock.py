@@ -1,0 +1,113 @@
+"""Times of day inside a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefoot.tools.dates.moment import Refused
+from surefoot.tools.dates.words import Language, Part
+
+NOON = 12
+HOURS = 24
+MINUTES = 60
+
+_GENERAL = (
+    re.compile(
+        r"(?<![\w.:/-])(?:at )?(?P<h>\d{1,2})(?:[:.](?P<m>\d{2}))?(?::(?P<s>\d{2}))?\s*"
+        r"(?P<half>[ap])\.?\s?m\b\.?(?!\w)"
+    ),
+    re.compile(r"(?<![\w.:/-])(?:at )?(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2}))?(?![\w:/-])"),
+)
+"""Clock times that need no words: `5pm`, `5:30 p.m.`, `17:00`."""
+_QUARTERS = {"p15": 15, "p30": 30, "p45": 45, "m15": -15, "m30": -30}
+_IS_BARE = re.compile(r"0\d|\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A time of day; `days` counts the midnights it lies behind the day it was said of."""
+
+    hour: int
+    minute: int = 0
+    second: int = 0
+    days: int = 0
+    night: bool = False
+    """Said of the night: with today's date, 0:00 is the coming midnight."""
+
+
+def clocks_in(text: str, words: Language) -> Iterator[tuple[Clock, str]]:
+    """Every way to see a time of day in the text, with what is left of it.
+
+    Raises:
+        Refused: there is no such time.
+    """
+    for match in _matches(text, words):
+        left = _without(text, match)
+        for part, rest in _parts(left, words):
+            yield _clock(match, part, words), rest
+        yield _clock(match, None, words), left
+    for part, rest in _parts(text, words):
+        yield Clock(part.hour, night=part.means == "night"), rest
+
+
+def _matches(text: str, words: Language) -> Iterator[re.Match[str]]:
+    for pattern in (*_GENERAL, *words.clocks):
+        yield from pattern.finditer(text)
+
+
+def _parts(text: str, words: Language) -> Iterator[tuple[Part, str]]:
+    for pattern, part in words.parts:
+        for match in pattern.finditer(text):
+            yield part, _without(text, match)
+
+
+def _without(text: str, match: re.Match[str]) -> str:
+    return " ".join(f"{text[: match.start()]} {text[match.end() :]}".split())
+
+
+def _clock(match: re.Match[str], part: Part | None, words: Language) -> Clock:
+    found = match.groupdict()
+    if found.get("at_noon"):
+        return _moved(NOON, 0, 0, found)
+    hour = words.number(found["h"] or "")
+    minute = words.number(found.get("m") or found.get("m2") or "0")
+    second = int(found.get("s") or 0)
+    if hour is None or minute is None or hour > HOURS or minute >= MINUTES or second >= MINUTES:
+        raise Refused(f"there is no time {match.group().strip()!r}")
+    means = {"a": "am", "p": "pm"}.get(found.get("half") or "") or (part.means if part else "")
+    if not means:
+        hour = _bare(hour, found["h"], words)
+    clock = _moved(_meant(hour, means, match.group().strip()), minute, second, found)
+    night = bool(part and part.means == "night")
+    return Clock(clock.hour, clock.minute, clock.second, clock.days, night)
+
+
+def _bare(hour: int, written: str, words: Language) -> int:
+    """An hour with nothing that says which half of the day; two figures (`05:00`, `17`) are as on a 24-hour clock."""
+    return hour + NOON if hour in words.bare_afternoon and not _IS_BARE.fullmatch(written) else hour
+
+
+def _meant(hour: int, means: str, written: str) -> int:
+    """The hour on a 24-hour clock: 12 AM is 0, 12 PM and 12 noon are 12."""
+    if means == "am":
+        if hour > NOON:
+            raise Refused(f"{written!r} has no such hour in the morning")
+        return hour % NOON
+    if means in {"pm", "noon"}:
+        # Noon reaches from eleven to about three; "12 noon", "1 at noon".
+        stays = hour == 0 or hour >= NOON or (means == "noon" and hour in {10, 11})
+        return hour if stays else hour + NOON
+    if means == "night":
+        if hour == NOON:
+            return 0
+        return hour + NOON if 6 <= hour < NOON else hour  # noqa: PLR2004 - "at 5 at night" is early, "at 6" is evening
+    return hour
+
+
+def _moved(hour: int, minute: int, second: int, found: dict[str, str | None]) -> Clock:
+    shift = next((value for name, value in _QUARTERS.items() if found.get(name)), 0)
+    total = hour * MINUTES + minute + shift
+    days, total = divmod(total, HOURS * MINUTES)
+    return Clock(total // MINUTES, total % MINUTES, second, days)

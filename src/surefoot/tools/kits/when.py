@@ -1,0 +1,79 @@
+"""Dates of the kits' rows: as they are stored, compared and shown."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from surefoot.tools.dates import Moment, resolve_date, resolve_range
+from surefoot.tools.dates.moment import show
+from surefoot.tools.dates.zones import zone_of
+from surefoot.tools.kits.rows import Row, time_text
+
+if TYPE_CHECKING:
+    from surefoot.tools.types import Context
+
+DAY_LENGTH = 10
+"""Characters of `2026-05-03`."""
+
+
+class Window:
+    """The days and moments from `since` to `until`, both included; either may be open."""
+
+    def __init__(self, since: Moment | None = None, until: Moment | None = None) -> None:
+        self.first_day = since.day.isoformat() if since else ""
+        self.last_day = until.last_day.isoformat() if until else "9999-12-31"
+        self.first = time_text(since.first) if since else ""
+        self.last = time_text(until.last) if until else "9999"
+        self._last_is_moment = until is not None and not until.is_day
+        self.is_open = since is None and until is None
+
+    @classmethod
+    def of(cls, ctx: Context, since: str | None, until: str | None) -> Window:
+        """Read from what a person says; ToolError."""
+        return cls(*resolve_range(since, until, ctx.now, ctx.zone, ctx.language))
+
+    def holds(
+        self, start: str | None, start_at: str | None, end: str | None = None, end_at: str | None = None
+    ) -> bool:
+        """What lasts from start to end touches the window. A day is compared as a day, whatever the zone."""
+        if start is None:
+            return False
+        if start_at is None:
+            return start <= self.last_day and (end or start)[:DAY_LENGTH] >= self.first_day
+        last = end_at or start_at
+        begins = start_at <= self.last if self._last_is_moment else start_at < self.last
+        return begins and last >= self.first
+
+
+def stored(moment: Moment | None) -> tuple[str | None, str | None]:
+    """A moment as its two columns: the day or the local time with its offset, and the UTC time (null for a day)."""
+    if moment is None:
+        return None, None
+    if isinstance(moment.value, datetime):
+        return moment.value.isoformat(timespec="seconds"), time_text(moment.value)
+    return moment.value.isoformat(), None
+
+
+def resolved(ctx: Context, text: str) -> Moment:
+    """What a date means to the person of this run; ToolError."""
+    return resolve_date(text, ctx.now, ctx.zone, ctx.language)
+
+
+def shown(ctx: Context, value: str | None) -> str:
+    """A stored date for people, in their zone and language; empty for none."""
+    if not value:
+        return ""
+    if len(value) == DAY_LENGTH:
+        return show(date.fromisoformat(value), ctx.language)
+    return show(datetime.fromisoformat(value).astimezone(zone_of(ctx.zone)), ctx.language)
+
+
+def told(ctx: Context, row: Row, *names: str) -> dict[str, Any]:
+    """The dates of a row that are set: each as it is stored, and as `<name>_text` for people."""
+    found: dict[str, Any] = {}
+    for name in names:
+        if row[name]:
+            found[name] = row[name]
+            found[f"{name}_text"] = shown(ctx, row[name])
+    return found
