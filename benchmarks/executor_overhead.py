@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from journal_overhead import ARGUMENTS, IMAGE, RESULT, ROUND, Floor
-
 from surefoot.journal import MemoryJournal, SqlJournal
 from surefoot.journal.types import Journal, RunStatus
 from surefoot.running import lifecycle

@@ -41,7 +41,9 @@ def rows(database: Database) -> dict[str, dict[str, dict[str, Any]]]:
         kind: {
             row["id"]: dict(row)
             for row in database.read_sync(
-                lambda tx, table=table: tx.execute(table.select().where(table.c.deleted.is_(False))).mappings().all()  # type: ignore[misc]
+                lambda tx, table=table: (
+                    tx.execute(table.select().where(table.c.deleted.is_(False))).mappings().all()
+                )  # type: ignore[misc]
             )
         }
         for kind, table in KINDS.items()
@@ -97,7 +99,9 @@ def judge(case: dict[str, Any], before: Any, after: Any, calls: list[str]) -> li
         ]
         wrong += _unmatched(f"{kind} added", expected.get("added", []), added, lambda row: row)
         wanted = expected.get("changed", [])
-        wrong += _unmatched(f"{kind} changed", wanted, changed, lambda pair: {**pair[1], "title": pair[0]["title"]})
+        wrong += _unmatched(
+            f"{kind} changed", wanted, changed, lambda pair: {**pair[1], "title": pair[0]["title"]}
+        )
         if sorted(expected.get("removed", [])) != sorted(removed):
             wrong.append(f"{kind} removed: {removed}, expected {expected.get('removed', [])}")
     wanted_calls = case.get("calls_any")
@@ -212,7 +216,9 @@ async def main() -> int:
         await model.close()
     right = sum(result["right"] for result in results)
     if options.json:
-        print(json.dumps({"right": right, "of": len(results), "cases": results}, ensure_ascii=False, indent=1))
+        print(
+            json.dumps({"right": right, "of": len(results), "cases": results}, ensure_ascii=False, indent=1)
+        )
     else:
         seconds = sorted(result["seconds"] for result in results)
         print(f"{right} of {len(results)} right; median {seconds[len(seconds) // 2]} s a request")

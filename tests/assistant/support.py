@@ -19,7 +19,9 @@ def plan(*calls: tuple[str, dict[str, Any]]) -> list[ToolCall]:
     return [ToolCall(f"c{number}", name, arguments) for number, (name, arguments) in enumerate(calls)]
 
 
-def assistant(model: ScriptedModel, *tools: Tool, settings: dict[str, Any] | None = None, **extra: Any) -> Assistant:
+def assistant(
+    model: ScriptedModel, *tools: Tool, settings: dict[str, Any] | None = None, **extra: Any
+) -> Assistant:
     """With the person's data folder of the test, and a clock that stands."""
     chosen = load_settings(zone="Europe/Berlin", language="en", **(settings or {}))
     extra = {"kits": ("notes", "tasks", "calendar", "files", "memory"), "clock": lambda: NOW, **extra}

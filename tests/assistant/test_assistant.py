@@ -118,7 +118,11 @@ async def test_memory_is_looked_up_only_when_the_plan_asks_for_it():
 async def test_long_memories_are_digested_and_short_ones_are_not():
     """One more model call, only where it saves more than it costs; a digest that fails is cut instead."""
     long = "Tea facts. " + "Anna likes tea from Assam and cups of blue china. " * 40
-    for answer, wanted in (("Anna likes Assam.", "Anna likes Assam."), ("none", ""), (ProviderUnavailableError(), "Tea facts")):
+    for answer, wanted in (
+        ("Anna likes Assam.", "Anna likes Assam."),
+        ("none", ""),
+        (ProviderUnavailableError(), "Tea facts"),
+    ):
         model = ScriptedModel(plan(("searchMemory", {"topic": "tea"})), answer, "Tea.")
         async with assistant(model, dialogue=f"d{wanted}") as ours:
             journal = await ours.journal()
@@ -192,7 +196,7 @@ async def test_planning_off_is_said_and_short_noise_is_just_answered():
 
 
 async def test_vague_steps_are_not_guessed():
-    """"get the weather" names no tool: nothing is called, and that is said."""
+    """ "get the weather" names no tool: nothing is called, and that is said."""
     able = Capabilities(encoding="text", context_length=8192)
     model = ScriptedModel("1. look at the tasks\n2. Reply to the user", "I could not.", capabilities=able)
     async with assistant(model) as ours:
@@ -206,7 +210,9 @@ async def test_a_prose_step_says_so_plainly_and_keeps_what_was_done():
     """The rest of the turn is handed over; until a loop can take it, it is told as not done."""
     able = Capabilities(encoding="text", context_length=8192)
     model = ScriptedModel(
-        "addTask title='Milk'\nfigure out the best shop\naddTask title='Bread'\nreply()", "Half.", capabilities=able
+        "addTask title='Milk'\nfigure out the best shop\naddTask title='Bread'\nreply()",
+        "Half.",
+        capabilities=able,
     )
     async with assistant(model) as ours:
         result = await ours.ask("milk and bread from the best shop")
@@ -220,7 +226,11 @@ async def test_a_prose_step_says_so_plainly_and_keeps_what_was_done():
 async def test_placeholders_and_fan_out_are_filled_by_code():
     """Tag every note of a list: still two model calls."""
     model = ScriptedModel(
-        plan(("addNote", {"title": "Lisbon flights"}), ("addNote", {"title": "Lisbon food"}), ("addNote", {"title": "Bike"})),
+        plan(
+            ("addNote", {"title": "Lisbon flights"}),
+            ("addNote", {"title": "Lisbon food"}),
+            ("addNote", {"title": "Bike"}),
+        ),
         "ok",
         plan(
             ("listNotes", {"search": "Lisbon"}),
@@ -260,7 +270,9 @@ async def test_no_answer_at_all_fails_the_run_with_the_providers_code():
 
 async def test_a_model_slower_than_its_time_is_a_failure_of_the_plan_and_of_the_answer():
     """A local model gets its own time."""
-    model = ScriptedModel(always="late", delay=5, capabilities=Capabilities(tools=True, encoding="own", local=True))
+    model = ScriptedModel(
+        always="late", delay=5, capabilities=Capabilities(tools=True, encoding="own", local=True)
+    )
     async with assistant(model, settings={"local_timeout_sec": 0.05}) as ours:
         result = await ours.ask("Note that Anna likes tea")
         assert result.error is not None
@@ -506,7 +518,10 @@ async def test_the_language_is_the_settings_then_the_locales(monkeypatch):
 
 async def test_the_planner_may_be_another_model(monkeypatch):
     """planner_model plans, the model answers; both are closed when the assistant opened them."""
-    chat, planner = ScriptedModel("Hello.", name="scripted:chat"), ScriptedModel("nothing to do", name="scripted:plan")
+    chat, planner = (
+        ScriptedModel("Hello.", name="scripted:chat"),
+        ScriptedModel("nothing to do", name="scripted:plan"),
+    )
     opened = {"scripted:chat": chat, "scripted:plan": planner}
 
     async def open_model(name: str, settings: Any) -> Any:

@@ -8,10 +8,18 @@ from surefoot.assistant.router import FEW, Router, terms
 from surefoot.tools.types import Effect, Tool
 
 
-def tool(name: str, description: str = "", kit: str = "", aliases: tuple[str, ...] = (), **arguments: str) -> Tool:
+def tool(
+    name: str, description: str = "", kit: str = "", aliases: tuple[str, ...] = (), **arguments: str
+) -> Tool:
     properties = {key: {"type": "string", "description": text} for key, text in arguments.items()}
     return Tool(
-        name, description, {"type": "object", "properties": properties}, Effect.READ, lambda: None, kit=kit, aliases=aliases
+        name,
+        description,
+        {"type": "object", "properties": properties},
+        Effect.READ,
+        lambda: None,
+        kit=kit,
+        aliases=aliases,
     )
 
 

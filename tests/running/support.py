@@ -38,7 +38,14 @@ async def new_session(
 ) -> Session:
     """A running run and its session."""
     run = lifecycle.new_run(
-        goal, kind="ask", actor=Actor(), now=NOW, zone="UTC", language="en", owner=current_owner(), extra=context
+        goal,
+        kind="ask",
+        actor=Actor(),
+        now=NOW,
+        zone="UTC",
+        language="en",
+        owner=current_owner(),
+        extra=context,
     )
     run = await journal.create_run(run.with_(status=RunStatus.RUNNING))
     return Session(
@@ -104,7 +111,13 @@ class Shelf:
         on_loop = self.where == "loop"
         undo = Undo(capture_on_loop, restore_on_loop) if on_loop else Undo(capture, restore)
         return Tool(
-            "put", "Put a value on the shelf.", TWO_TEXTS, Effect.WRITE, put_on_loop if on_loop else put, undo=undo, where=self.where
+            "put",
+            "Put a value on the shelf.",
+            TWO_TEXTS,
+            Effect.WRITE,
+            put_on_loop if on_loop else put,
+            undo=undo,
+            where=self.where,
         )
 
 

@@ -11,7 +11,9 @@ from surefoot.tools.types import Effect, Tool
 
 
 def tool(name: str = "t", effect: Effect = Effect.READ, kit: str = "", max_calls: int | None = None) -> Tool:
-    return Tool(name, "", {"type": "object", "properties": {}}, effect, lambda: None, kit=kit, max_calls=max_calls)
+    return Tool(
+        name, "", {"type": "object", "properties": {}}, effect, lambda: None, kit=kit, max_calls=max_calls
+    )
 
 
 def test_defaults_are_those_decided_for_hosted_and_local():

@@ -16,7 +16,8 @@ from surefoot.events import EventType
 from surefoot.journal.types import CallStatus
 from surefoot.running import invoke
 from surefoot.running.budget import Limits
-from surefoot.running.executor import CallRequest, Executor, as_json
+from surefoot.running.executor import CallRequest, Executor
+from surefoot.running.records import as_json
 from surefoot.tools.types import Context, Effect, Undo
 
 from .support import Shelf, again, new_session, open_journal, plain_tool
@@ -82,12 +83,14 @@ async def test_a_kits_write_and_its_result_commit_together(journal):
     bad = await executor.call(CallRequest("step.2", "keep", {"q": "bad"}))
     assert (good.ok, bad.call.status) == (True, CallStatus.FAILED)
     assert bad.as_data() == {"success": False, "message": "no such thing", "code": "tool_failed"}
-    assert await journal.transact(lambda tx: [r[0] for r in tx.execute(text("SELECT q FROM shelf"))]) == ["good"]
+    assert await journal.transact(lambda tx: [r[0] for r in tx.execute(text("SELECT q FROM shelf"))]) == [
+        "good"
+    ]
     assert (good.call.before, good.call.after) == ([], ["good"])
 
 
 async def test_a_capture_that_says_no_means_that_the_call_never_started(journal):
-    """"There is no note of that name" comes before the intent, on either side of the database."""
+    """ "There is no note of that name" comes before the intent, on either side of the database."""
 
     def capture(ctx: Context, arguments: dict[str, Any]) -> Any:
         raise ToolError("There is no such thing.")
@@ -284,8 +287,12 @@ async def test_a_retry_of_a_whole_run_does_not_do_again_what_was_done(journal):
 
 
 @pytest.mark.parametrize("status", [CallStatus.INTERRUPTED, CallStatus.UNKNOWN])
-@pytest.mark.parametrize(("now", "again_made", "ends"), [(None, 1, "done"), ("v", 0, "unknown"), ("w", 0, "unknown")])
-async def test_a_write_outside_the_database_is_told_apart_by_its_image(journal, status, now, again_made, ends):
+@pytest.mark.parametrize(
+    ("now", "again_made", "ends"), [(None, 1, "done"), ("v", 0, "unknown"), ("w", 0, "unknown")]
+)
+async def test_a_write_outside_the_database_is_told_apart_by_its_image(
+    journal, status, now, again_made, ends
+):
     """As it was before: made again. Anything else: nobody can tell, so it is not repeated."""
     shelf = Shelf()
     session = await new_session(journal, [shelf.tool()])
@@ -317,7 +324,9 @@ async def _force_status(journal: Any, call: Any) -> None:
 async def test_an_external_call_of_unknown_outcome_is_shown_and_never_repeated(journal):
     """Nobody pays twice."""
     sent = []
-    session = await new_session(journal, [plain_tool("pay", lambda q="": sent.append(q), Effect.EXTERNAL)], policy={"pay": "auto"})
+    session = await new_session(
+        journal, [plain_tool("pay", lambda q="": sent.append(q), Effect.EXTERNAL)], policy={"pay": "auto"}
+    )
     outcome = await Executor(session).call(CallRequest("step.1", "pay", {"q": "1"}))
     call = outcome.call.with_(status=CallStatus.INTENDED)
     await _force_status(journal, call)

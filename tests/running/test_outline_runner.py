@@ -37,7 +37,9 @@ async def never(number: int, step: Any, results: Any) -> None:
 
 async def test_concrete_steps_run_without_a_model_and_report_in_the_plans_order(journal):
     """The resolver is never asked."""
-    session = await new_session(journal, [plain_tool("a", lambda q="": f"a{q}"), plain_tool("b", lambda q="": f"b{q}")])
+    session = await new_session(
+        journal, [plain_tool("a", lambda q="": f"a{q}"), plain_tool("b", lambda q="": f"b{q}")]
+    )
 
     async def unasked(*args: Any) -> Any:
         raise AssertionError("a model was asked")
@@ -71,7 +73,9 @@ async def test_reads_between_two_writes_run_side_by_side_and_writes_keep_their_o
         plain_tool("write", write, Effect.EXTERNAL),
     ]
     session = await new_session(journal, tools, policy={"write": "auto"})
-    steps = outline(session, "look q='1'", "look q='2'", "look q='3'", "write q='4'", "write q='5'", "look q='6'")
+    steps = outline(
+        session, "look q='1'", "look q='2'", "look q='3'", "write q='4'", "write q='5'", "look q='6'"
+    )
     assert segments(session, steps) == [[1, 2, 3], [4], [5], [6]]
     report = await OutlineRunner(session, steps, never).run()
     assert report.done
@@ -182,7 +186,11 @@ async def test_a_call_that_waits_stops_the_run_in_front_of_it(journal):
     """Nothing behind it starts, in a fan-out neither."""
     sent: list[str] = []
     session = await new_session(
-        journal, [plain_tool("mail", lambda q="": sent.append(q), Effect.EXTERNAL), plain_tool("a", lambda q="": sent.append("a"))]
+        journal,
+        [
+            plain_tool("mail", lambda q="": sent.append(q), Effect.EXTERNAL),
+            plain_tool("a", lambda q="": sent.append("a")),
+        ],
     )
     steps = outline(session, "mail q='1'", "a q='2'")
     report = await OutlineRunner(session, steps, never).run()

@@ -7,25 +7,24 @@ resolve the name -> coerce and validate the arguments -> merge equal calls -> po
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection
-from surefoot.tools.arguments import prepare
 
-from surefoot import redaction
-from surefoot.errors import StorageError, SurefootError, ToolError
+from surefoot.errors import StateError, StorageError, SurefootError
 from surefoot.events import EventType
 from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished
-from surefoot.running import invoke, policy
+from surefoot.running import invoke, policy, records
+from surefoot.running.equal import EqualCalls
 from surefoot.running.session import Session
 from surefoot.running.takeup import may_start_again
+from surefoot.tools.arguments import prepare
 from surefoot.tools.types import Context, Effect, Tool
 
-T = TypeVar("T")
+ONE_EVENT: EventList = [(EventType.NOTICE, {})]
+"""For counting an event that is told elsewhere."""
 
 SETTLED = frozenset({CallStatus.DONE, CallStatus.FAILED, CallStatus.REFUSED, CallStatus.DECLINED})
 
@@ -78,8 +77,7 @@ class Executor:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._reads: dict[str, Call] = {}
-        self._writes: dict[tuple[str, str], asyncio.Future[Call]] = {}
+        self._equal = EqualCalls()
 
     async def call(self, request: CallRequest) -> Outcome:
         """Take one call the whole way. A failure is an outcome, never an exception.
@@ -96,7 +94,7 @@ class Executor:
         known = self.session.known_calls.get(request.key)
         if known is None or known.status not in SETTLED:
             return None
-        self._remember(known, request.scope)
+        self._equal.recall(known, request.scope)
         return Outcome(known)
 
     async def _perform(self, request: CallRequest) -> Outcome:
@@ -111,7 +109,7 @@ class Executor:
         call = self._new_call(request, tool, arguments)
         if known is not None:
             return await self._take_up(request, tool, known, call)
-        merged = await self._merge(request, tool, call)
+        merged = await self._merge(request, call)
         return merged or await self._decide(request, tool, call)
 
     # --- calls that an earlier part of the run left behind ---------------------------------------------------
@@ -132,26 +130,20 @@ class Executor:
     async def _leave_unknown(self, known: Call) -> Call:
         if known.status is CallStatus.UNKNOWN:
             return known
-        call = known.with_(status=CallStatus.UNKNOWN, error=unknown_outcome(known.tool).to_dict())
+        call = known.with_(status=CallStatus.UNKNOWN, error=records.unknown_outcome(known.tool).to_dict())
         events: EventList = [(EventType.CALL_UNKNOWN, {"call": call.id, "tool": call.tool})]
         return await self._write(call, events)
 
     # --- equal calls -----------------------------------------------------------------------------------------
 
-    async def _merge(self, request: CallRequest, tool: Tool, call: Call) -> Outcome | None:
-        """An equal read with no write since, or an equal write of the same plan or message, is not made again."""
-        same = _same(tool, call.arguments)
-        if tool.effect is Effect.READ:
-            earlier = self._reads.get(same)
-        else:
-            pending = self._writes.get((request.scope, same))
-            earlier = await asyncio.shield(pending) if pending else None
-        if earlier is None or earlier.status is not CallStatus.DONE:
+    async def _merge(self, request: CallRequest, call: Call) -> Outcome | None:
+        earlier = await self._equal.earlier(call, request.scope)
+        if earlier is None:
             return None
         call = call.with_(status=CallStatus.DONE, result=earlier.result, undo_version=0)
-        events: EventList = [(EventType.CALL_DONE, _done(call, merged_into=earlier.ordinal))]
-        if tool.effect is not Effect.READ:
-            text = f"{tool.name} was asked for twice with the same arguments; it was done once."
+        events: EventList = [(EventType.CALL_DONE, records.done_data(call, merged_into=earlier.ordinal))]
+        if call.effect is not Effect.READ:
+            text = f"{call.tool} was asked for twice with the same arguments; it was done once."
             events = [*events, (EventType.NOTICE, {"text": text})]
         return Outcome(await self._write(call, events))
 
@@ -163,18 +155,6 @@ class Executor:
         )
         self.session.told(events)
         return call
-
-    def _remember(self, call: Call, scope: str) -> None:
-        if call.status is not CallStatus.DONE:
-            return
-        same = f"{call.tool} {json.dumps(call.arguments, sort_keys=True)}"
-        if call.effect is Effect.READ:
-            self._reads[same] = call
-            return
-        self._reads.clear()
-        settled: asyncio.Future[Call] = asyncio.get_running_loop().create_future()
-        settled.set_result(call)
-        self._writes[scope, same] = settled
 
     # --- policy and budget -----------------------------------------------------------------------------------
 
@@ -188,12 +168,12 @@ class Executor:
 
     async def _wait(self, call: Call) -> Outcome:
         call = call.with_(status=CallStatus.WAITING)
-        events: EventList = [(EventType.APPROVAL_NEEDED, _start_of(call))]
+        events: EventList = [(EventType.APPROVAL_NEEDED, records.start_data(call))]
         return Outcome(await self._write(call, events))
 
     async def _refuse(self, call: Call, error: SurefootError) -> Outcome:
         call = call.with_(status=CallStatus.REFUSED, error=error.to_dict())
-        events: EventList = [(EventType.CALL_REFUSED, {**_start_of(call), "error": call.error})]
+        events: EventList = [(EventType.CALL_REFUSED, {**records.start_data(call), "error": call.error})]
         return Outcome(await self._write(call, events))
 
     # --- intent, call, result --------------------------------------------------------------------------------
@@ -203,19 +183,11 @@ class Executor:
             self.session.budget.reserve_call(tool)
         except SurefootError as error:
             return await self._refuse(call, error)
-        if tool.effect is Effect.READ:
-            call = await self._run(tool, call)
-            self._remember(call, request.scope)
-            return Outcome(call)
-        self._reads.clear()
-        pending: asyncio.Future[Call] = asyncio.get_running_loop().create_future()
-        self._writes[request.scope, _same(tool, call.arguments)] = pending
+        pending = self._equal.begin(call, request.scope)
         try:
             call = await self._run(tool, call)
         finally:
-            self._reads.clear()
-            if not pending.done():
-                pending.set_result(call)
+            self._equal.end(pending, call)
         return Outcome(call)
 
     async def _run(self, tool: Tool, call: Call) -> Call:
@@ -226,12 +198,11 @@ class Executor:
             before = await invoke.capture(tool, ctx, call.arguments)
         except SurefootError as error:
             return (await self._refuse(call, error)).call
-        call = await self._intend(tool, call, _always(before))
+        call = await self._intend(tool, call, records.always(before))
         return await self._run_outside(tool, ctx, call)
 
     async def _intend(self, tool: Tool, call: Call, before: Body[Any]) -> Call:
-        call = call.with_(started_at=datetime.now(UTC))
-        events: EventList = [(EventType.CALL_INTENDED, _start_of(call))]
+        call, events = records.begin(call)
         call = await self.session.journal.intend(
             call,
             before if tool.undo else None,
@@ -243,32 +214,43 @@ class Executor:
         return call
 
     async def _run_on_writer(self, tool: Tool, ctx: Context, call: Call) -> Call:
-        """A kit's body, its result and its images commit together."""
+        """A kit's body, its result and its images commit together, right behind the intent."""
         undo = tool.undo
+        intended: list[Call] = []
 
         def image(tx: Connection | None) -> Any:  # noqa: ANN401 - JSON
             return undo.capture(replace(ctx, tx=tx), call.arguments) if undo else None
 
-        def body(tx: Connection | None) -> Finished:
+        def body(tx: Connection | None, started: Call) -> Finished:
+            intended.append(started)
             before = image(tx)
             result = tool.invoke(replace(ctx, tx=tx), call.arguments)
-            return self._finished(tool, call.with_(before=before), result, image(tx))
+            return self._finished(tool, started, before, result, image(tx))
 
+        begun, events = records.begin(call)
         try:
-            call = await self._intend(tool, call, image)
-        except ToolError as error:
-            return (await self._refuse(call, error)).call
-        try:
-            return await self._commit(call, body)
-        except (asyncio.CancelledError, StorageError):
+            call = await self.session.journal.perform(
+                begun,
+                image if undo else None,
+                events,
+                body,
+                fence=self.session.run.fence,
+                durable=tool.effect is Effect.EXTERNAL,
+            )
+        except (StorageError, StateError):
             raise
         except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
-            return await self._failed(tool, call, error)
+            if not intended:  # what it is about could not be looked at, so it never started
+                return (await self._refuse(call, records.as_tool_error(tool, error))).call
+            self.session.told(events)
+            return await self._failed(tool, intended[0], error)
+        self.session.told([*events, *events])
+        return call
 
     async def _commit(self, call: Call, body: Body[Finished]) -> Call:
         """A transaction goes to its end even when the run is cancelled meanwhile; what is written next waits for it."""
         call = await self.session.journal.finish(call, body, fence=self.session.run.fence)
-        self.session.told(_one_event())
+        self.session.told(ONE_EVENT)
         return call
 
     async def _run_outside(self, tool: Tool, ctx: Context, call: Call) -> Call:
@@ -282,7 +264,7 @@ class Executor:
         try:
             result = await invoke.invoke(tool, ctx, call.arguments)
             after = await invoke.capture(tool, ctx, call.arguments)
-            finished = self._finished(tool, call, result, after)
+            finished = self._finished(tool, call, call.before, result, after)
         except asyncio.CancelledError:
             await self._interrupted(tool, call)
             raise
@@ -290,23 +272,29 @@ class Executor:
             return await self._unknown(call)
         except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
             return await self._failed(tool, call, error)
-        return await self._commit(call, _always(finished))
+        return await self._commit(call, records.always(finished))
 
-    def _finished(self, tool: Tool, call: Call, result: Any, after: Any) -> Finished:  # noqa: ANN401
-        call = call.with_(
-            status=CallStatus.DONE, result=as_json(result), after=after, finished_at=datetime.now(UTC)
-        )
-        if tool.undo and _holds_secret(call.before, after):
+    def _finished(self, tool: Tool, call: Call, before: Any, result: Any, after: Any) -> Finished:  # noqa: ANN401
+        version = call.undo_version
+        if tool.undo and records.holds_secret(before, after):
             # An image is set back as it was, so it cannot be masked; and a secret is not kept in clear.
-            call = call.with_(before=None, after=None, undo_version=0)
-        return Finished(call, [(EventType.CALL_DONE, _done(call))])
+            before, after, version = None, None, 0
+        call = call.with_(
+            status=CallStatus.DONE,
+            before=before,
+            result=records.as_json(result),
+            after=after,
+            undo_version=version,
+            finished_at=datetime.now(UTC),
+        )
+        return Finished(call, [(EventType.CALL_DONE, records.done_data(call))])
 
     async def _failed(self, tool: Tool, call: Call, error: Exception) -> Call:
-        told = error if isinstance(error, SurefootError) else ToolError(f"{tool.name} failed: {error!r}.")
-        call = call.with_(status=CallStatus.FAILED, error=told.to_dict(), finished_at=datetime.now(UTC))
+        told = records.as_tool_error(tool, error).to_dict()
+        call = call.with_(status=CallStatus.FAILED, error=told, finished_at=datetime.now(UTC))
         if tool.undo and tool.where != "writer":
             call = await self._maybe_half_done(tool, call)
-        data = {"call": call.id, "tool": call.tool, "error": call.error}
+        data = {"call": call.id, "tool": call.tool, "step": call.step, "error": call.error}
         return await self._end(call, (EventType.CALL_FAILED, data))
 
     async def _maybe_half_done(self, tool: Tool, call: Call) -> Call:
@@ -323,12 +311,12 @@ class Executor:
             await self._unknown(call)
 
     async def _unknown(self, call: Call) -> Call:
-        error = unknown_outcome(call.tool).to_dict()
+        error = records.unknown_outcome(call.tool).to_dict()
         call = call.with_(status=CallStatus.UNKNOWN, error=error, finished_at=datetime.now(UTC))
         return await self._end(call, (EventType.CALL_UNKNOWN, {"call": call.id, "tool": call.tool}))
 
     async def _end(self, call: Call, event: tuple[EventType, dict[str, Any]]) -> Call:
-        return await self._commit(call, _always(Finished(call, [event])))
+        return await self._commit(call, records.always(Finished(call, [event])))
 
     def _new_call(self, request: CallRequest, tool: Tool | None, arguments: Any) -> Call:  # noqa: ANN401
         run = self.session.run
@@ -338,77 +326,9 @@ class Executor:
             ordinal=0,
             id=self.session.tool_context(request.key).new_id(),
             tool=tool.name if tool else request.tool,
-            arguments=arguments if isinstance(arguments, dict) else {"": as_json(arguments)},
+            arguments=arguments if isinstance(arguments, dict) else {"": records.as_json(arguments)},
             effect=tool.effect if tool else Effect.EXTERNAL,
             actor=run.actor,
             step=request.step,
             undo_version=tool.undo.version if tool and tool.undo else 0,
         )
-
-
-def unknown_outcome(tool: str) -> ToolError:
-    """What is said of a call that may or may not have had its effect."""
-    return ToolError(
-        f"Whether {tool} took effect is not known: it was interrupted while it ran.",
-        "Look at what it should have changed; it is not repeated by itself.",
-    )
-
-
-def as_json(value: Any) -> Any:  # noqa: ANN401 - anything in, JSON out
-    """A tool's result as JSON: what it is not able to say in JSON is said as text."""
-    if value is None or type(value) in {str, int, bool}:
-        return value
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
-        from pydantic_core import to_json
-
-        return json.loads(to_json(value, fallback=str, inf_nan_mode="strings"))
-
-
-def _always(value: T) -> Callable[[Connection | None], T]:
-    """A body that needs no transaction."""
-
-    def body(tx: Connection | None) -> T:
-        del tx
-        return value
-
-    return body
-
-
-def _same(tool: Tool, arguments: dict[str, Any]) -> str:
-    return f"{tool.name} {json.dumps(arguments, sort_keys=True)}"
-
-
-def _start_of(call: Call) -> dict[str, Any]:
-    return {
-        "call": call.id,
-        "tool": call.tool,
-        "step": call.step,
-        "arguments": call.arguments,
-        "effect": str(call.effect),
-    }
-
-
-def _done(call: Call, merged_into: int | None = None) -> dict[str, Any]:
-    took = 0.0
-    if call.started_at and call.finished_at:
-        took = (call.finished_at - call.started_at).total_seconds()
-    data = {
-        "call": call.id,
-        "ordinal": call.ordinal,
-        "step": call.step,
-        "tool": call.tool,
-        "result": call.result,
-        "ms": round(took * 1000, 1),
-        "undoable": call.undoable,
-    }
-    return data if merged_into is None else {**data, "merged_into": merged_into}
-
-
-def _one_event() -> EventList:
-    return [(EventType.NOTICE, {})]
-
-
-def _holds_secret(*images: Any) -> bool:  # noqa: ANN401
-    return any(redaction.redact_json(image) != image for image in images)

@@ -11,7 +11,7 @@ from surefoot.errors import ToolError
 from surefoot.tools.types import Context, Tool
 
 GRACE_SEC = 5.0
-"""How long a cancelled call may take to end by itself: longer would hold up Ctrl-C, shorter would leave more unknown."""
+"""Seconds a cancelled call may take to end by itself: longer would hold up Ctrl-C, shorter leave more unknown."""
 
 DEFAULT_TIMEOUT_SEC = 60.0
 """For tools that name none: a tool without an end would hold the run for ever."""

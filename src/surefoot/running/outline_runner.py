@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from surefoot.planning import placeholders
-
 from surefoot.events import EventType
+from surefoot.planning import placeholders
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.running.executor import CallRequest, Executor, Outcome
 from surefoot.running.session import Session
@@ -160,7 +159,8 @@ def steps_named(step: Step) -> set[int]:
 
 async def side_by_side(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """All at once, results in their order. The first that fails cancels the others, and they have ended before it is
-    raised: nothing of this run goes on behind the caller's back."""
+    raised: nothing of this run goes on behind the caller's back.
+    """
     if len(work) == 1:
         return [await work[0]]
     try:

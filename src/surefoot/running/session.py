@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from surefoot.tools.catalogue import Catalogue
-
 from surefoot.events import Event, EventType
 from surefoot.journal.types import Call, EventList, Journal, ModelCall, Run, RunStatus
 from surefoot.models.types import Usage
@@ -19,6 +17,7 @@ from surefoot.running.budget import Budget
 from surefoot.running.policy import Decision
 from surefoot.running.steps import JournalSteps, Steps
 from surefoot.settings import Settings
+from surefoot.tools.catalogue import Catalogue
 from surefoot.tools.types import Context
 
 

@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection
-from surefoot.tools.catalogue import Catalogue
 
 from surefoot.errors import InverseMissingError, NotFoundError, StateError, SurefootError, ToolError
 from surefoot.events import EventType
@@ -23,6 +22,7 @@ from surefoot.journal.types import ACTIVE, Call, CallStatus, Run
 from surefoot.running import invoke
 from surefoot.running.executor import CallRequest, Executor, Outcome
 from surefoot.running.session import Session
+from surefoot.tools.catalogue import Catalogue
 from surefoot.tools.types import Context, Effect, Tool, Undo
 
 PREFIX = "undo:"

@@ -1,0 +1,90 @@
+"""What is written of a call: its data as JSON, and its events."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from surefoot import redaction
+from surefoot.errors import SurefootError, ToolError
+from surefoot.events import EventType
+from surefoot.journal.types import Body, Call, EventList
+from surefoot.tools.types import Tool
+
+T = TypeVar("T")
+
+
+def start_data(call: Call) -> dict[str, Any]:
+    """Data of the event that a call begins, waits or is refused."""
+    return {
+        "call": call.id,
+        "tool": call.tool,
+        "step": call.step,
+        "arguments": call.arguments,
+        "effect": str(call.effect),
+    }
+
+
+def begin(call: Call) -> tuple[Call, EventList]:
+    """The call as it starts, and its event."""
+    return call.with_(started_at=datetime.now(UTC)), [(EventType.CALL_INTENDED, start_data(call))]
+
+
+def as_tool_error(tool: Tool, error: Exception) -> SurefootError:
+    """A tool may raise anything; what it raises is told as our own kind of error."""
+    return error if isinstance(error, SurefootError) else ToolError(f"{tool.name} failed: {error!r}.")
+
+
+def unknown_outcome(tool: str) -> ToolError:
+    """What is said of a call that may or may not have had its effect."""
+    return ToolError(
+        f"Whether {tool} took effect is not known: it was interrupted while it ran.",
+        "Look at what it should have changed; it is not repeated by itself.",
+    )
+
+
+def as_json(value: Any) -> Any:  # noqa: ANN401 - anything in, JSON out
+    """A tool's result as JSON: what it is not able to say in JSON is said as text."""
+    if value is None or type(value) in {str, int, bool}:
+        return value
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        from pydantic_core import to_json
+
+        return json.loads(to_json(value, fallback=str, inf_nan_mode="strings"))
+
+
+def always(value: T) -> Body[T]:
+    """A body that needs no transaction."""
+
+    def body(tx: Connection | None) -> T:
+        del tx
+        return value
+
+    return body
+
+
+def done_data(call: Call, merged_into: int | None = None) -> dict[str, Any]:
+    """Data of the event that a call was done."""
+    took = 0.0
+    if call.started_at and call.finished_at:
+        took = (call.finished_at - call.started_at).total_seconds()
+    data = {
+        "call": call.id,
+        "ordinal": call.ordinal,
+        "step": call.step,
+        "tool": call.tool,
+        "result": call.result,
+        "ms": round(took * 1000, 1),
+        "undoable": call.undoable,
+    }
+    return data if merged_into is None else {**data, "merged_into": merged_into}
+
+
+def holds_secret(*images: Any) -> bool:  # noqa: ANN401 - JSON
+    """A registered secret stands in one of these images."""
+    return any(redaction.redact_json(image) != image for image in images)
