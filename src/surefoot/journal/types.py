@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -58,18 +57,20 @@ class CallStatus(StrEnum):
 
 
 @lru_cache(maxsize=8)
-def _layout(kind: type) -> tuple[Callable[[Any], tuple[Any, ...]], dict[str, int]]:
+def _layout(kind: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], dict[str, int]]:
     names = [item.name for item in fields(kind)]
     return attrgetter(*names), {name: index for index, name in enumerate(names)}
 
 
 def _changed(record: R, changes: dict[str, Any]) -> R:
     """`dataclasses.replace` for records without init-only fields, in half the time: every tool call makes several."""
-    get, places = _layout(type(record))
+    kind: Any = type(record)  # `type` is hashable, and mypy does not know it
+    get, places = _layout(kind)
     values = list(get(record))
     for name, value in changes.items():
         values[places[name]] = value
-    return type(record)(*values)
+    made: R = kind(*values)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,14 +56,13 @@ class Database:
         with translated(self.path):
             _make_private(self.path)
             self._readers = sqlite.reader_engine(self.path, busy_seconds)
-            self._writers = sqlite.writer_engine(self.path, busy_seconds)
             try:
                 bring_up_to_date(self.path, self._readers, busy_seconds)
             except BaseException:
                 self._readers.dispose()
                 raise
-        self._writer = Writer(_connector(self._writers, self.path))
-        self._close = weakref.finalize(self, _shut_down, self._writer, self._readers, self._writers)
+        self._writer = Writer(_connector(sqlite.writer_engine(self.path, busy_seconds), self.path))
+        self._close = weakref.finalize(self, _shut_down, self._writer, self._readers)
 
     async def write(
         self,
@@ -195,7 +194,6 @@ def _connector(engine: Engine, path: Path) -> Callable[[], Connection]:
     return connect
 
 
-def _shut_down(writer: Writer, *engines: Engine) -> None:
+def _shut_down(writer: Writer, readers: Engine) -> None:
     writer.close()
-    for engine in engines:
-        engine.dispose()
+    readers.dispose()

@@ -32,10 +32,10 @@ def pragmas(busy_seconds: float, *, read_only: bool) -> list[str]:
 
 
 def writer_engine(path: Path, busy_seconds: float) -> Engine:
-    """One connection, for `transact`."""
-    from sqlalchemy.pool import StaticPool
+    """For the writer's one connection, which `transact` uses."""
+    from sqlalchemy.pool import NullPool
 
-    return _engine(path, pragmas(busy_seconds, read_only=False), "", poolclass=StaticPool)
+    return _engine(path, pragmas(busy_seconds, read_only=False), "", poolclass=NullPool)
 
 
 def reader_engine(path: Path, busy_seconds: float) -> Engine:
