@@ -25,12 +25,53 @@ def tools(outline):
 @pytest.mark.parametrize(
     "marker",
     [
-        "1. ", "1) ", "(1) ", "[1] ", "1: ", "1.", "12. ", "Step 1: ", "step 1. ", "STEP 2 - ", "Schritt 1: ", "Étape 1 : ",
-        "Paso 1: ", "चरण 1: ", "步骤1：", "第1步：", "第一步：", "ステップ1：", "단계 1: ", "１．", "１） ", "（１） ", "一、", "（一）", "①", "⑴ ",
-        "❶ ", "1️⃣ ", "- ", "* ", "• ", "– ", "→ ", "- [ ] ", "- [x] ", "[ ] ", "iv. ", "a) ", "б) ", "क) ", "١. ", "१. ",
-        "1. - [ ] ", "  3.  ", "- 1) ",
+        "1. ",
+        "1) ",
+        "(1) ",
+        "[1] ",
+        "1: ",
+        "1.",
+        "12. ",
+        "Step 1: ",
+        "step 1. ",
+        "STEP 2 - ",
+        "Schritt 1: ",
+        "Étape 1 : ",
+        "Paso 1: ",
+        "चरण 1: ",
+        "步骤1：",
+        "第1步：",
+        "第一步：",
+        "ステップ1：",
+        "단계 1: ",
+        "１．",
+        "１） ",
+        "（１） ",
+        "一、",
+        "（一）",
+        "①",
+        "⑴ ",
+        "❶ ",
+        "1️⃣ ",
+        "- ",
+        "* ",
+        "• ",
+        "– ",
+        "→ ",
+        "- [ ] ",
+        "- [x] ",
+        "[ ] ",
+        "iv. ",
+        "a) ",
+        "б) ",
+        "क) ",
+        "١. ",
+        "१. ",
+        "1. - [ ] ",
+        "  3.  ",
+        "- 1) ",
     ],
-)  # fmt: skip
+)
 def test_list_markers_of_any_script_are_stripped(marker, catalogue):
     """Numbering and bullets are no part of a step, whatever they are written in."""
     step = parse_step(f"{marker}webSearch query='x'", catalogue)
@@ -40,10 +81,19 @@ def test_list_markers_of_any_script_are_stripped(marker, catalogue):
 
 @pytest.mark.parametrize(
     "line",
-    ["**1.** webSearch query='x'", "**Step 1:** webSearch query='x'", "**webSearch** query='x'", "`webSearch query='x'`",
-     "`webSearch` query='x'", "\"webSearch query='x'\"", "“webSearch query='x'”", "'webSearch query='x''", "1. `webSearch query='x'`",
-     "`webSearch query='x'"],
-)  # fmt: skip
+    [
+        "**1.** webSearch query='x'",
+        "**Step 1:** webSearch query='x'",
+        "**webSearch** query='x'",
+        "`webSearch query='x'`",
+        "`webSearch` query='x'",
+        "\"webSearch query='x'\"",
+        "“webSearch query='x'”",
+        "'webSearch query='x''",
+        "1. `webSearch query='x'`",
+        "`webSearch query='x'",
+    ],
+)
 def test_emphasis_backticks_and_wrapping_quotes_are_stripped(line, catalogue):
     """What a model wraps around a call is taken off; the call inside stays whole."""
     step = parse_step(line, catalogue)
@@ -55,17 +105,19 @@ def test_emphasis_backticks_and_wrapping_quotes_are_stripped(line, catalogue):
     ["3.5 mm jack search", "2.0 release notes", "12:30 lunch", "-5 degrees", "1.000 euros", "4/5 stars"],
 )
 def test_decimals_and_times_are_no_list_markers(line, catalogue):
-    """ "3.5 mm jack" starts with a number that belongs to it."""
+    """A step that starts with 3.5 mm keeps it."""
     assert parse_step(line, catalogue).text == line
 
 
 @pytest.mark.parametrize(
     "text",
-    ["<think>x {\"a\":0}\nwebSearch query='no'</think>webSearch query='yes'",
-     "webSearch query='no'\n</think>\nwebSearch query='yes'",
-     "<think>a</think>webSearch query='no'</think>\n\nwebSearch query='yes'",
-     "<THINKING>webSearch query='no'</Thinking> webSearch query='yes'"],
-)  # fmt: skip
+    [
+        "<think>x {\"a\":0}\nwebSearch query='no'</think>webSearch query='yes'",
+        "webSearch query='no'\n</think>\nwebSearch query='yes'",
+        "<think>a</think>webSearch query='no'</think>\n\nwebSearch query='yes'",
+        "<THINKING>webSearch query='no'</Thinking> webSearch query='yes'",
+    ],
+)
 def test_only_what_follows_the_last_closing_tag_of_thinking_counts(text, catalogue):
     """Thinking text is dropped, also when its opening tag is missing."""
     assert [step.arguments for step in parse_outline(text, catalogue).steps] == [{"query": "yes"}]
@@ -88,11 +140,12 @@ def test_fences_count_only_at_the_start_of_a_line(catalogue):
 
 def test_json_ends_at_its_fence(catalogue):
     """A fenced object followed by prose that holds another object: only the fenced one counts."""
-    text = '```json\n{"name": "webSearch", "arguments": {"query": "a"}}\n```\nAlso {"name": "webSearch", "arguments": {"query": "b"}}'
+    block = '```json\n{"name": "webSearch", "arguments": {"query": "a"}}\n```'
+    text = block + '\nAlso {"name": "webSearch", "arguments": {"query": "b"}}'
     assert [step.arguments for step in parse_outline(text, catalogue).steps] == [{"query": "a"}]
     unfenced = text.replace("```json\n", "").replace("\n```", "")
     assert [step.arguments for step in parse_outline(unfenced, catalogue).steps] == [{"query": "a"}]
-    twice = "1. \n" + text.split("\nAlso", maxsplit=1)[0] + "\n2. \n" + text.split("\nAlso", maxsplit=1)[0].replace('"a"', '"c"')
+    twice = f"1. \n{block}\n2. \n" + block.replace('"a"', '"c"')
     assert [step.arguments["query"] for step in parse_outline(twice, catalogue).steps] == ["a", "c"]
 
 
@@ -106,7 +159,13 @@ CALL = {"name": "webSearch", "arguments": {"query": "x"}}
         json.dumps(CALL),
         json.dumps({"steps": [CALL]}),
         json.dumps({"plan": {"steps": [CALL]}}),
-        json.dumps({"tool_calls": [{"id": "1", "type": "function", "function": {"name": "webSearch", "arguments": '{"query": "x"}'}}]}),
+        json.dumps(
+            {
+                "tool_calls": [
+                    {"id": "1", "type": "function", "function": CALL | {"arguments": '{"query": "x"}'}}
+                ]
+            }
+        ),
         json.dumps([{"tool": "webSearch", "args": {"query": "x"}}]),
         json.dumps([{"action": "webSearch", "query": "x"}]),
         json.dumps({"webSearch": {"query": "x"}}),
@@ -118,7 +177,7 @@ CALL = {"name": "webSearch", "arguments": {"query": "x"}}
         f"Here is the plan:\n{json.dumps(CALL)}",
         "[webSearch(query='x')]",
     ],
-)  # fmt: skip
+)
 def test_json_forms_of_a_call_are_read(text, catalogue):
     """Lists of calls, `{"steps": ...}` and their relatives give the same step as a call line."""
     outline = parse_outline(text, catalogue)
@@ -209,13 +268,34 @@ def test_prose_that_holds_a_tools_name_names_that_tool(catalogue):
 @pytest.mark.parametrize(
     "text",
     [
-        REPLY, "reply", "reply()", "Reply.", "reply(text='hello')", "Reply to the user with the combined findings.", "**Reply to the user**",
-        "Respond to the user in German.", "Answer the user's question", "Tell the user what was found.", "Final answer: 5",
-        "Antworte dem Nutzer mit dem Ergebnis.", "Dem Nutzer antworten", "Répondre à l'utilisateur", "Réponds à l’utilisateur avec tout",
-        "Responder al usuario con los resultados", "Responda ao usuário", "Rispondi all'utente", "Ответить пользователю",
-        "回复用户。", "向用户回复结果", "ユーザーに返信する", "結果をまとめてユーザーに返信する", "사용자에게 답변하기", "उपयोगकर्ता को उत्तर दें", "परिणाम के साथ उपयोगकर्ता को जवाब दें।",
+        REPLY,
+        "reply",
+        "reply()",
+        "Reply.",
+        "reply(text='hello')",
+        "Reply to the user with the combined findings.",
+        "**Reply to the user**",
+        "Respond to the user in German.",
+        "Answer the user's question",
+        "Tell the user what was found.",
+        "Final answer: 5",
+        "Antworte dem Nutzer mit dem Ergebnis.",
+        "Dem Nutzer antworten",
+        "Répondre à l'utilisateur",
+        "Réponds à l’utilisateur avec tout",
+        "Responder al usuario con los resultados",
+        "Responda ao usuário",
+        "Rispondi all'utente",
+        "Ответить пользователю",
+        "回复用户。",
+        "向用户回复结果",
+        "ユーザーに返信する",
+        "結果をまとめてユーザーに返信する",
+        "사용자에게 답변하기",
+        "उपयोगकर्ता को उत्तर दें",
+        "परिणाम के साथ उपयोगकर्ता को जवाब दें।",
     ],
-)  # fmt: skip
+)
 def test_reply_is_known_by_its_kind(text, catalogue):
     """A reply step is known by what it says in the languages of the word list, wherever it stands."""
     assert parse_step(text, catalogue).kind is StepKind.REPLY
@@ -239,9 +319,15 @@ def test_prose_is_not_a_reply_because_it_is_last(text, catalogue):
 
 @pytest.mark.parametrize(
     ("line", "topic"),
-    [("searchMemory topic='user food preferences'", "user food preferences"), ("searchMemory(topic=\"food\")", "food"),
-     ("searchMemory('food')", "food"), ("searchMemory food", "food"), ("searchMemory", ""), ("1. searchMemory(query='food')", "food")],
-)  # fmt: skip
+    [
+        ("searchMemory topic='user food preferences'", "user food preferences"),
+        ('searchMemory(topic="food")', "food"),
+        ("searchMemory('food')", "food"),
+        ("searchMemory food", "food"),
+        ("searchMemory", ""),
+        ("1. searchMemory(query='food')", "food"),
+    ],
+)
 def test_search_memory_is_a_directive_and_no_tool(line, topic, catalogue):
     """`searchMemory topic='...'` asks for memory; it is never a tool, and names no tool."""
     step = parse_step(line, catalogue)
@@ -320,7 +406,8 @@ def test_enum_values_fold_case_and_others_are_not_concrete(catalogue):
 def test_placeholders_are_those_of_earlier_steps(catalogue):
     """N must be an earlier step; one of this or a later step makes the step not concrete and is no placeholder."""
     outline = parse_outline(
-        "webSearch query='a'\nwebSearch query='b <c, from step 1>'\nwebSearch query='<d from step 3>'\nadd numbers=[<n from step 1>, 2, '<n from step 2>']",
+        "webSearch query='a'\nwebSearch query='b <c, from step 1>'\nwebSearch query='<d from step 3>'\n"
+        "add numbers=[<n from step 1>, 2, '<n from step 2>']",
         catalogue,
     )
     assert [(step.placeholders, step.concrete) for step in outline.steps] == [
@@ -380,3 +467,22 @@ def test_reserved_words_win_over_tools_of_the_same_name():
     tools_of_others = [ToolSpec("reply"), ToolSpec("searchMemory")]
     assert parse_step("reply()", tools_of_others).kind is StepKind.REPLY
     assert parse_step("searchMemory('x')", tools_of_others).kind is StepKind.MEMORY
+
+
+def test_a_tool_may_be_named_like_a_reply():
+    """A call of a tool named `answer` is a call; the sentence stays a reply."""
+    from surefoot.models.types import ToolSpec
+
+    odd = [ToolSpec("answer", "", {"type": "object", "properties": {"text": {"type": "string"}}})]
+    assert parse_step("answer(text='x')", odd).tool == "answer"
+    assert parse_step("answer text='x'", odd).tool == "answer"
+    assert parse_step("answer the user", odd).kind is StepKind.REPLY
+
+
+def test_tags_around_calls_are_dropped_and_those_in_values_stay(catalogue):
+    """Tags of calls are markup only where a line starts or ends with one."""
+    value = "x <tool_call> y </tool_call> z"
+    assert parse_outline(f"addNote(title='{value}')", catalogue).steps[0].arguments == {"title": value}
+    call = json.dumps(CALL)
+    text = f"<tool_call>{call}</tool_call><tool_call>{call}</tool_call>\n[TOOL_CALLS] {call}"
+    assert tools(parse_outline(text, catalogue)) == ["webSearch"] * 3

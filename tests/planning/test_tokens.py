@@ -142,7 +142,7 @@ def test_quotes_lists_objects_and_literals(line, expected, catalogue):
     ],
 )
 def test_values_are_typed_by_the_schema(line, expected, catalogue):
-    """ "5" for an integer is 5, and "5" for a text stays "5"."""
+    """A quoted 5 is 5 for an integer and stays a text for a text."""
     found = arguments(line, catalogue)
     assert found == expected
     assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]

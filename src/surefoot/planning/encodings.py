@@ -146,7 +146,7 @@ def plan_request(
     if encoding == "schema":
         schema = schemas.plan_schema(offered, max_steps)
     elif encoding == "lines":
-        grammar = lines_grammar_of(offered, max_steps + 1)
+        grammar = lines_grammar_of(offered, max_steps + 1, placeholders=True)
     return Request(
         messages=(*head.messages, Message("user", _asked(question))),
         tools=head.tools,
@@ -168,11 +168,11 @@ def _allowed(only: Sequence[str] | None) -> tuple[str, ...] | None:
     return None if only is None else (MEMORY, *only)
 
 
-def lines_grammar_of(tools: Sequence[ToolSpec], max_calls: int) -> str:
+def lines_grammar_of(tools: Sequence[ToolSpec], max_calls: int, *, placeholders: bool = False) -> str:
     """GBNF that binds an answer to call lines of these tools, at most `max_calls` of them."""
     from surefoot.models.grammar import lines_grammar
 
-    return lines_grammar(tools, max_calls=max_calls, placeholders=True)
+    return lines_grammar(tools, max_calls=max_calls, placeholders=placeholders)
 
 
 def _asked(question: Question) -> str:

@@ -14,6 +14,9 @@ _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)
 _BOLD: Final = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _WRAPPING: Final = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
 _TAGS: Final = re.compile(r"</?tool_calls?>|\[/?TOOL_CALLS\]", re.IGNORECASE)
+_TAGGED: Final = re.compile(
+    rf"^[ \t]*(?:{_TAGS.pattern}).*$|^.*(?:{_TAGS.pattern})[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
 MAX_MARKERS: Final = 4
 """`1. - [ ] **a)** x` has four; more are text."""
 
@@ -42,8 +45,10 @@ def without_fences(text: str) -> str:
 
 
 def without_tags(text: str) -> str:
-    """The text without the tags some models put around a call."""
-    return _TAGS.sub("\n", text) if "tool_call" in text.casefold() else text
+    """The text without the tags some models put around a call, in the lines that start or end with one."""
+    if "tool_call" not in text.casefold():
+        return text
+    return _TAGGED.sub(lambda line: _TAGS.sub("\n", line.group()), text)
 
 
 def clean(line: str, known: Vocabulary) -> str:

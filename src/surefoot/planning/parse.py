@@ -155,9 +155,14 @@ def _from_line(line: str, known: Vocabulary) -> list[_Draft]:
         if read:
             return read
     named = known.name_at(line)
-    if named is None or _is_reply(line):
+    if named is None or (_is_reply(line) and not _is_call(line, named[1])):
         return [_prose(line, known)]
     return _calls(line, 0, known)
+
+
+def _is_call(line: str, end: int) -> bool:
+    """Behind the name at the start a call goes on, or nothing follows: a tool may be named `answer`."""
+    return "=" in line or line[end:].lstrip()[:1] in {"(", "（", "{", ""}
 
 
 def _bracketed(line: str, known: Vocabulary) -> list[_Draft]:
@@ -209,7 +214,7 @@ def _too_long(name: str, length: int) -> UnreadableInputError:
 def _topic(call: tokens.Call) -> str:
     """What to look for: the topic, a positional value, or whatever was written."""
     pairs = dict(reversed(call.pairs))
-    value = pairs.get("topic", pairs.get("", pairs.get("query", call.rest)))
+    value = pairs.get("topic", pairs.get(None, pairs.get("query", call.rest)))
     return str(value).strip(" '\"()")
 
 
@@ -219,15 +224,15 @@ def _arguments(call: tokens.Call, known: Vocabulary) -> dict[str, Any] | None:
     given: dict[str, Any] = {}
     for key, value in call.pairs:
         if (
-            not key
+            key is None
             and isinstance(value, dict)
             and len(call.pairs) == 1
             and set(value) <= _keys(shape.properties, value)
         ):
             given = value
             break
-        name = key or shape.sole_required
-        if not name or name in given:
+        name = shape.sole_required if key is None else key
+        if name is None or name in given:
             return None
         given[name] = value
     return {key: typed(value, shape.properties.get(key, {}), shape.schema) for key, value in given.items()}

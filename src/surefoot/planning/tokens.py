@@ -25,12 +25,12 @@ class Bare(str):
 class Call:
     """What one call line says.
 
-    `pairs` are keys and values in order; the key of a positional value is empty. `rest` is what could not be read,
+    `pairs` are keys and values in order; the key of a positional value is None. `rest` is what could not be read,
     `unfinished` says that the text ended inside the call, `written` is the part of the line it was read from.
     """
 
     name: str
-    pairs: tuple[tuple[str, Any], ...]
+    pairs: tuple[tuple[str | None, Any], ...]
     rest: str = ""
     unfinished: bool = False
     written: str = ""
@@ -159,7 +159,7 @@ def unwrapped(value: Any) -> Any:  # noqa: ANN401 - any value in, the same out
     return value
 
 
-_Read = tuple[list[tuple[str, Any]], str, bool, int]
+_Read = tuple[list[tuple[str | None, Any]], str, bool, int]
 
 
 def _skip(text: str, at: int) -> int:
@@ -169,7 +169,7 @@ def _skip(text: str, at: int) -> int:
 
 def _keywords(text: str, at: int) -> _Read:
     """Pairs of the keyword spelling: `key='v' n=2`, commas between them tolerated."""
-    pairs: list[tuple[str, Any]] = []
+    pairs: list[tuple[str | None, Any]] = []
     at = _optional_colon(text, at)
     while True:
         at = _separators(text, at)
@@ -198,7 +198,7 @@ def _optional_colon(text: str, at: int) -> int:
 
 def _inside_parentheses(text: str, at: int, next_name: Callable[[str, int], bool]) -> _Read:
     """Pairs of the call spelling up to its `)`, and what stands behind that."""
-    pairs: list[tuple[str, Any]] = []
+    pairs: list[tuple[str | None, Any]] = []
     while True:
         at = _separators(text, at)
         if at >= len(text):
@@ -217,7 +217,7 @@ def _inside_parentheses(text: str, at: int, next_name: Callable[[str, int], bool
 
 
 def _behind_call(
-    text: str, at: int, pairs: list[tuple[str, Any]], next_name: Callable[[str, int], bool]
+    text: str, at: int, pairs: list[tuple[str | None, Any]], next_name: Callable[[str, int], bool]
 ) -> _Read:
     """Nothing may stand behind a call but punctuation, or the next call."""
     if _TAIL.match(text, at):
@@ -228,15 +228,15 @@ def _behind_call(
     return pairs, text[at:].strip(), False, len(text)
 
 
-def _pair(text: str, at: int, context: _Context) -> tuple[tuple[str, Any], int]:
-    """`key=value`, or a value alone (its key is empty)."""
+def _pair(text: str, at: int, context: _Context) -> tuple[tuple[str | None, Any], int]:
+    """`key=value`, or a value alone (its key is None)."""
     found = _KEY.match(text, at)
     if found:
         value, end = _value(text, found.end(), context, 0)
         return (_key_text(found.group(1)), value), end
     if text[at] in _OPENERS or text[at] in "[{<" or (context == "call" and text[at] != ")"):
         value, end = _value(text, at, context, 0)
-        return ("", value), end
+        return (None, value), end
     raise _Unreadable
 
 

@@ -48,9 +48,9 @@ class Shape:
         return not self.properties
 
     @property
-    def sole_required(self) -> str:
-        """The one required property, which a positional value means; empty when there is not exactly one."""
-        return self.required[0] if len(self.required) == 1 else ""
+    def sole_required(self) -> str | None:
+        """The one required property, which a positional value means; None when there is not exactly one."""
+        return self.required[0] if len(self.required) == 1 else None
 
     def accepts(self, arguments: dict[str, Any]) -> bool:
         """Every key is declared, every required one is there, every value fits; an unset optional may be null."""
