@@ -108,16 +108,18 @@ def _file(name: str) -> Path:
 def _from_file(name: str) -> str:
     path = _file(name)
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
         raise SettingsError(
             f"The key file {path} cannot be read: {error.strerror}.", file=str(path)
         ) from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         _check_private(os.fstat(descriptor), path)
-        return file.read(_MAX_BYTES).decode("utf-8", "replace")
+        return os.read(descriptor, _MAX_BYTES).decode("utf-8", "replace")
+    finally:
+        os.close(descriptor)
 
 
 def _check_private(status: os.stat_result, path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from surefoot.errors import MisuseError
-from surefoot.models.checks import check_request, least_tokens
+from surefoot.models.checks import LETTERS_PER_TOKEN, check_request, least_tokens
 from surefoot.models.types import Capabilities, Completion, FinishReason, Piece, Request, ToolCall, Usage
 
 Said: TypeAlias = "str | ToolCall | Completion | Sequence[str | ToolCall]"
@@ -32,7 +32,7 @@ class ScriptedModel:
         always: answers every call once the queue is empty. Without it an unexpected call is a `MisuseError`.
         name: `provider:model`, as everything that reports the model shows it.
         capabilities: what is said to be true of it; what is not is refused as a real adapter refuses it.
-        usage: tokens of each call. None: 1 token for each 6 bytes, prompt and answer.
+        usage: tokens of each call. None: 1 token for each 7 letters, prompt and answer.
         delay: seconds each answer takes; a time-out or a cancel during it works as with a real model.
         piece: characters of one streamed piece, where the answer does not say its pieces itself.
 
@@ -154,7 +154,7 @@ class ScriptedModel:
         texts = [part for part in parts if isinstance(part, str)]
         calls = tuple(part for part in parts if isinstance(part, ToolCall))
         text = "".join(texts)
-        usage = self._usage or Usage(least_tokens(request) + 1, 0, len(text.encode()) // 6 + 1)
+        usage = self._usage or Usage(least_tokens(request) + 1, 0, len(text) // LETTERS_PER_TOKEN + 1)
         reason = FinishReason.TOOL_CALLS if calls else FinishReason.STOP
         pieces = self._cut(text) if isinstance(answer, str) else texts
         return Completion(text, calls, reason, usage, self._name), pieces

@@ -1,0 +1,183 @@
+"""Keys: three places, never shown, registered with redaction."""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import os
+import pickle
+
+import keyring
+import keyring.backend
+import keyring.errors
+import pytest
+
+from surefoot.errors import MisuseError, ProviderAuthError, SettingsError
+from surefoot.models.keys import Key, find_key, need_key
+from surefoot.redaction import redact
+
+VALUE = "sk-test-4f9a8c7e"
+
+
+class Keyring(keyring.backend.KeyringBackend):
+    """A keyring in memory."""
+
+    priority = 1
+
+    def __init__(self, entries: dict[tuple[str, str], str]) -> None:
+        self.entries = entries
+
+    def get_password(self, service, username):
+        return self.entries.get((service, username))
+
+    def set_password(self, service, username, password):
+        self.entries[service, username] = password
+
+    def delete_password(self, service, username):
+        del self.entries[service, username]
+
+
+class Locked(Keyring):
+    def get_password(self, service, username):
+        raise keyring.errors.KeyringLocked("locked")
+
+
+@pytest.fixture
+def use_keyring():
+    before = keyring.get_keyring()
+    yield keyring.set_keyring
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def key_file(isolated):
+    folder = isolated / "config" / "keys"
+    folder.mkdir(parents=True)
+
+    def write(name: str, text: str, mode: int = 0o600):
+        path = folder / name
+        path.write_text(text, "utf-8")
+        path.chmod(mode)
+        return path
+
+    return write
+
+
+def test_a_key_from_the_environment(monkeypatch):
+    """The variable of its name is looked at first, and white space around it dropped."""
+    monkeypatch.setenv("SOME_KEY", f" {VALUE}\n")
+    key = find_key("SOME_KEY")
+    assert key is not None
+    assert (key.source, key.reveal()) == ("environment", VALUE)
+
+
+def test_a_key_from_the_keyring(use_keyring):
+    """The system's keyring, service surefoot."""
+    use_keyring(Keyring({("surefoot", "SOME_KEY"): VALUE}))
+    key = find_key("SOME_KEY")
+    assert key is not None
+    assert (key.source, key.reveal()) == ("keyring", VALUE)
+
+
+def test_a_key_from_a_file(key_file):
+    """A file of its name in the config folder's `keys`."""
+    key_file("SOME_KEY", f"{VALUE}\n")
+    key = find_key("SOME_KEY")
+    assert key is not None
+    assert (key.source, key.reveal()) == ("file", VALUE)
+
+
+def test_the_environment_wins_over_keyring_and_file(monkeypatch, use_keyring, key_file):
+    """One order, the nearest first; an empty variable is none."""
+    use_keyring(Keyring({("surefoot", "SOME_KEY"): "from-keyring"}))
+    key_file("SOME_KEY", "from-file")
+    monkeypatch.setenv("SOME_KEY", "from-env")
+    assert find_key("SOME_KEY").reveal() == "from-env"
+    monkeypatch.setenv("SOME_KEY", "  ")
+    assert find_key("SOME_KEY").reveal() == "from-keyring"
+    use_keyring(Locked({}))
+    assert find_key("SOME_KEY").reveal() == "from-file"
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o602])
+def test_a_key_file_that_others_may_use_is_refused(key_file, mode):
+    """Permissions are checked; the message has the command that mends them and not the key."""
+    path = key_file("SOME_KEY", VALUE, mode)
+    with pytest.raises(SettingsError, match=f"{mode:04o}") as caught:
+        find_key("SOME_KEY")
+    assert f"chmod 600 {path}" in caught.value.next_move
+    assert VALUE not in str(caught.value.to_dict())
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_only_a_plain_file_is_a_key_file(key_file, make):
+    """A folder or a pipe in its place is refused, and nobody waits for the pipe's writer."""
+    path = key_file("SOME_KEY", "")
+    path.unlink()
+    make(path, 0o600)
+    with pytest.raises(SettingsError, match="no regular file"):
+        find_key("SOME_KEY")
+
+
+def test_a_loop_of_links_in_place_of_a_key_file_is_reported(isolated):
+    """What cannot be opened is said, and is not the same as no key."""
+    folder = isolated / "config" / "keys"
+    folder.mkdir(parents=True)
+    (folder / "SOME_KEY").symlink_to(folder / "SOME_KEY")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        find_key("SOME_KEY")
+
+
+@pytest.mark.parametrize("name", ["", "../../etc/passwd", "A B", "A/B", "1KEY", "KEY\n", "ключ", VALUE])
+def test_a_name_that_is_no_name_is_refused(name):
+    """A path, a space, or the key itself in place of its name."""
+    with pytest.raises(SettingsError, match="no name of a key"):
+        find_key(name)
+
+
+def test_no_key_anywhere_names_the_three_places(isolated):
+    """The error says where a key may be put."""
+    assert find_key("SOME_KEY") is None
+    with pytest.raises(ProviderAuthError, match="The server needs a key, and there is none named SOME_KEY") as caught:
+        need_key("SOME_KEY", "The server")
+    for place in ("environment variable SOME_KEY", "keyring set surefoot SOME_KEY", str(isolated / "config" / "keys")):
+        assert place in caught.value.next_move
+
+
+def test_a_key_that_is_there_is_given(monkeypatch):
+    """`need_key` gives what `find_key` finds."""
+    monkeypatch.setenv("SOME_KEY", VALUE)
+    assert need_key("SOME_KEY", "x").reveal() == VALUE
+
+
+@pytest.mark.parametrize("value", ["abc\ndef", "abc\r\nX-Evil: 1", "abc\x00", "schlüssel", "a\u2028b"])
+def test_a_key_that_would_break_a_header_is_refused(monkeypatch, key_file, value):
+    """A line break in a key would be a header of its own; the message does not show the key."""
+    key_file("SOME_KEY", value)
+    with pytest.raises(ProviderAuthError) as caught:
+        find_key("SOME_KEY")
+    assert value not in str(caught.value.to_dict())
+
+
+def test_a_key_is_never_shown(monkeypatch):
+    """Not by repr, str, formatting or pickling, and what repeats it is masked."""
+    monkeypatch.setenv("SOME_KEY", VALUE)
+    key = find_key("SOME_KEY")
+    for shown in (repr(key), str(key), f"{key}", repr([key]), repr({"k": key})):
+        assert VALUE not in shown
+        assert "SOME_KEY" in shown
+    with pytest.raises(MisuseError) as caught:
+        pickle.dumps(key)
+    assert VALUE not in str(caught.value)
+    with pytest.raises(TypeError):
+        json.dumps(key)
+    assert VALUE not in redact(f"the answer repeats {VALUE}")
+
+
+def test_revealing_registers_the_key_in_the_context_that_asks():
+    """A task that started before the key was found masks it too, once it uses it."""
+    key = Key("SOME_KEY", "environment", "sk-other-11223344")
+    fresh = contextvars.Context()
+    assert fresh.run(redact, "sk-other-11223344") == "sk-other-11223344"
+    fresh.run(key.reveal)
+    assert "11223344" not in fresh.run(redact, "sk-other-11223344")
