@@ -24,7 +24,7 @@ def assistant(
 ) -> Assistant:
     """With the person's data folder of the test, and a clock that stands."""
     chosen = load_settings(zone="Europe/Berlin", language="en", **(settings or {}))
-    extra = {"kits": ("notes", "tasks", "calendar", "files", "memory"), "clock": lambda: NOW, **extra}
+    extra = {"kits": ("notes", "tasks", "calendar", "memory"), "clock": lambda: NOW, **extra}
     return Assistant(model=model, tools=tools, settings=chosen, **extra)
 
 

@@ -403,17 +403,24 @@ async def test_cancelling_a_run_in_work_ends_it_as_cancelled():
 
 async def test_a_run_left_by_a_dead_process_goes_on_where_it_was():
     """No plan again, no write again; only the answer is asked for."""
-    model = ScriptedModel(BIRTHDAY, ProviderUnavailableError("the process dies here"))
+
+    class DeathError(BaseException):
+        """The process ends here."""
+
+    model = ScriptedModel(BIRTHDAY, DeathError())
     async with assistant(model) as ours:
-        result = await ours.ask("Anna's birthday is on 3 May")
-        await _as_left_by_the_dead(ours, result.id)
+        handle = ours.ask("Anna's birthday is on 3 May")
+        with pytest.raises(DeathError):
+            await handle
+        run_id = await handle.id()
+        await _as_left_by_the_dead(ours, run_id)
         model.add("All done.")
-        resumed = await ours.resume(result.id)
+        resumed = await ours.resume(run_id)
         assert (resumed.status, resumed.reply, resumed.run.incomplete) == (RunStatus.DONE, "All done.", False)
         assert await titles(ours, "tasks") == ["Buy a present for Anna"]
         assert len(model.requests) == 3
         with pytest.raises(StateError, match="nothing to go on with"):
-            await ours.resume(result.id)
+            await ours.resume(run_id)
 
 
 async def _as_left_by_the_dead(ours: Any, run: str) -> None:
@@ -435,6 +442,23 @@ def journal_owner_of_nobody() -> str:
 
     host, _, _ = current_owner().partition("/")
     return f"{host}/999999999/never"
+
+
+async def test_a_fault_of_our_own_is_not_left_running():
+    """The run says that it failed, and the fault is raised for whoever can mend it."""
+
+    class OddError(Exception):
+        """Not one of ours."""
+
+    model = ScriptedModel("nothing", OddError("bug"))
+    async with assistant(model) as ours:
+        handle = ours.ask("hello to you")
+        with pytest.raises(OddError):
+            await handle
+        run = await (await ours.journal()).run(await handle.id())
+        assert run.status is RunStatus.FAILED
+        assert run.error is not None
+        assert "OddError" in run.error["message"]
 
 
 async def test_an_undo_that_was_interrupted_is_finished_by_running_it_again():
@@ -462,7 +486,7 @@ async def test_an_undo_whose_journal_fails_says_so_and_is_not_called_done(monkey
             raise StorageError("disk full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(journal, "intend", full)
+            patch.setattr(journal, "perform", full)
             with pytest.raises(StorageError):
                 await ours.undo(result)
         assert (await ours.undo(result)).taken_back == 2

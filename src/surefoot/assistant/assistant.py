@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from surefoot.assistant.handle import RunHandle, RunResult
 from surefoot.assistant.turn import Turn
 from surefoot.assistant.undoing import Undoing
-from surefoot.errors import StateError, SurefootError
+from surefoot.errors import StateError, StorageError, SurefootError
 from surefoot.events import EventType
 from surefoot.journal.owner import current_owner
 from surefoot.journal.types import FINAL, Journal, Run, RunStatus
@@ -64,7 +64,7 @@ class Assistant:
         dialogue: str | None = None,
         services: Mapping[str, Any] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        actor: Actor = Actor("agent", "surefoot"),  # noqa: B008 - frozen
+        actor: Actor = Actor("agent", "surefoot"),
     ) -> None:
         from surefoot.tools.kits import builtin
 
@@ -166,8 +166,13 @@ class Assistant:
         except asyncio.CancelledError:
             await asyncio.shield(session.rest(RunStatus.CANCELLED))
             raise
+        except StorageError:
+            raise  # nothing can be written; the run is found interrupted once the disk is well
         except SurefootError as error:
             await session.rest(RunStatus.FAILED, error=error.to_dict())
+        except Exception as error:
+            await session.rest(RunStatus.FAILED, error=SurefootError(f"A fault of Surefoot: {error!r}").to_dict())
+            raise
         return await result_of(session.journal, session.run)
 
     async def _turn(self, session: Session) -> Turn:
@@ -221,7 +226,9 @@ class Assistant:
     async def redo(self, run: str | RunResult, *, force: bool = False) -> UndoReport:
         """Take the undo of a run back."""
         undoing = self._undoing(await self.journal())
-        return await undoing.redo(await undoing.find(run.id if isinstance(run, RunResult) else run), force=force)
+        return await undoing.redo(
+            await undoing.find(run.id if isinstance(run, RunResult) else run), force=force
+        )
 
     # --- what it works with ----------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from surefoot.journal.types import Memory
 from surefoot.models.types import LanguageModel, Message, Request
 from surefoot.running.models import call_model
 from surefoot.running.session import Session
-from surefoot.tools.kits import memory as facts_kit
 
 LIMIT = 6
 """Hits that are read: more would bury the ones that matter in a small model's prompt."""
@@ -44,16 +43,13 @@ async def remember(session: Session, model: LanguageModel, query: str, topic: st
 
 
 async def _search(session: Session, wanted: str) -> list[str]:
-    facts = await session.journal.transact(
-        lambda tx: [] if tx is None else facts_kit.search_facts(tx, wanted, limit=LIMIT)
-    )
     found = await session.journal.search_memories(wanted, LIMIT)
-    lines = [f"- remembered: {fact['text'][:HIT_CHARS]}" for fact in facts]
-    lines += [_line(memory) for memory in found if memory.run != session.run.id]
-    return lines[:LIMIT]
+    return [_line(memory) for memory in found if memory.run != session.run.id]
 
 
 def _line(memory: Memory) -> str:
+    if memory.kind == "fact":
+        return f"- remembered: {memory.text[:HIT_CHARS]}"
     day = f"{memory.at:%Y-%m-%d}" if memory.at else "earlier"
     return f"- {day}: {memory.text[:HIT_CHARS]}"
 
@@ -73,8 +69,7 @@ async def _digest(session: Session, model: LanguageModel, query: str, text: str)
     return "" if answer.lower().strip(" .") == "none" else answer
 
 
-async def keep_diary(session: Session, query: str, reply: str) -> None:
-    """Write the turn into the diary as it is, without a model."""
-    ctx = session.tool_context("diary")
-    text = f"Person: {query}\nSurefoot: {reply}"
-    await session.journal.add_memory(Memory(ctx.new_id(), "diary", text, session.run.id))
+def diary_entry(session: Session, reply: str) -> Memory:
+    """The turn as it is, without a model."""
+    text = f"Person: {session.run.goal}\nSurefoot: {reply}"
+    return Memory(session.tool_context("diary").new_id(), "diary", text, session.run.id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot.assistant.answer import Told, answer_request, plain_answer
-from surefoot.assistant.memory import Memories, keep_diary, remember
+from surefoot.assistant.memory import Memories, diary_entry, remember
 from surefoot.assistant.router import Router
 from surefoot.errors import BudgetExceededError, ProviderError
 from surefoot.events import EventType
@@ -112,11 +112,11 @@ class Turn:
         self.todo = queries.strip_memory(self.outline)
         resolver = StepResolver(self.planner, self.session.settings, self.session.catalogue)
 
-        async def resolve(
-            number: int, step: Step, results: Mapping[int, Any]
-        ) -> list[dict[str, Any]] | None:
+        async def resolve(number: int, step: Step, results: Mapping[int, Any]) -> list[dict[str, Any]] | None:
             asker = self._asker(f"resolve.{number}")
-            return await resolver.resolve(step, results, outline=self.todo, now=self.session.now, complete=asker)
+            return await resolver.resolve(
+                step, results, outline=self.todo, now=self.session.now, complete=asker
+            )
 
         runner = OutlineRunner(self.session, self.todo, resolve)
         self.report = await runner.run({0: self.memories.text})
@@ -129,9 +129,7 @@ class Turn:
         return self.report.steps if self.report else ()
 
     async def _answer(self) -> None:
-        told = Told(
-            self.session.run.goal, self.dialogue, self.memories.text, self.reports, self._left_over()
-        )
+        told = Told(self.session.run.goal, self.dialogue, self.memories.text, self.reports, self._left_over())
         incomplete = bool(told.not_done) or (self.report is not None and not self.report.done)
         request = answer_request(self.session, told, self.timeout)
         try:
@@ -161,14 +159,14 @@ class Turn:
 
     async def _finish(self, reply: str, *, incomplete: bool, stopped_by: str = "") -> None:
         session = self.session
-        stopped_by = stopped_by or self._refused_by_limit()
-        dialogue = session.run.context.get("dialogue", "")
-        if dialogue:
-            messages = [Message("user", session.run.goal), Message("assistant", reply)]
-            await session.journal.add_messages(dialogue, session.run.id, [m.to_dict() for m in messages])
-        await keep_diary(session, session.run.goal, reply)
-        await session.tell((EventType.REPLY, {"text": reply}))
-        await session.rest(RunStatus.DONE, reply=reply, incomplete=incomplete, stopped_by=stopped_by)
+        messages = [Message("user", session.run.goal), Message("assistant", reply)]
+        await session.end_turn(
+            reply,
+            messages=[message.to_dict() for message in messages],
+            diary=diary_entry(session, reply),
+            incomplete=incomplete,
+            stopped_by=stopped_by or self._refused_by_limit(),
+        )
 
     def _refused_by_limit(self) -> str:
         for report in self.reports:

@@ -63,7 +63,9 @@ class Undoing:
         for run in runs:
             calls += [call for call in await self.journal.calls(run.id) if call.undoable]
         if not calls:
-            raise StateError(f"Nothing of run {target.id} is undone.", "There is nothing to do again.", run=target.id)
+            raise StateError(
+                f"Nothing of run {target.id} is undone.", "There is nothing to do again.", run=target.id
+            )
         return await self._start("redo", target, calls_to_undo(calls), force=force, only=None)
 
     async def go_on(self, session: Session) -> UndoReport:

@@ -88,6 +88,20 @@ class MemoryJournal:
         """Write status and results; a final status stays, the fence must fit. At rest the lease is given back."""
         return await self._write(lambda change, _tx: state.set_run(change, run, events))
 
+    async def end_turn(
+        self, run: Run, events: EventList, *, dialogue: str, messages: list[dict[str, Any]], diary: Memory
+    ) -> Run:
+        """Write a run's end, its messages and its diary entry at once."""
+
+        def end(change: Change, _tx: Connection | None) -> Run:
+            written = state.set_run(change, run, events)
+            if dialogue:
+                change.extend(self._state.messages, [(dialogue, dump(message)) for message in messages])
+            state.add_memory(change, diary)
+            return written
+
+        return await self._write(end)
+
     async def claim(self, run_id: str, owner: str) -> Run:
         """Take the lease: StateError when a living owner holds it. Raises the fence."""
         return await self._write(lambda change, _tx: state.claim(change, run_id, owner))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from surefoot.events import Event
 from surefoot.journal import rows, rules, sql_calls, sql_runs
 from surefoot.journal import statements as sql
-from surefoot.journal.codec import clean, dump, load, now, time_text
+from surefoot.journal.codec import clean, load, now
 from surefoot.journal.lease import Heart
 from surefoot.journal.types import ACTIVE, Body, Call, EventList, Finished, Memory, ModelCall, Run
 from surefoot.storage import memories
@@ -63,6 +63,23 @@ class SqlJournal:
     async def set_run(self, run: Run, events: EventList = ()) -> Run:
         """Write status and results; a final status stays, the fence must fit. At rest the lease is given back."""
         written = await self._write(lambda tx: sql_runs.change(tx, run, events, self._clock()))
+        if written.status not in ACTIVE:
+            self._heart.drop(run.id)
+        return written
+
+    async def end_turn(
+        self, run: Run, events: EventList, *, dialogue: str, messages: list[dict[str, Any]], diary: Memory
+    ) -> Run:
+        """Write a run's end, its messages and its diary entry in one transaction."""
+
+        def end(tx: Connection) -> Run:
+            at = self._clock()
+            written = sql_runs.change(tx, run, events, at)
+            sql_calls.add_messages(tx, dialogue, run.id, messages if dialogue else [], at)
+            memories.add(tx, rows.memory_values(diary, at))
+            return written
+
+        written = await self._write(end)
         if written.status not in ACTIVE:
             self._heart.drop(run.id)
         return written
@@ -168,13 +185,7 @@ class SqlJournal:
 
     async def add_messages(self, dialogue: str, run_id: str, messages: list[dict[str, Any]]) -> None:
         """Append messages to a dialogue."""
-
-        def add(tx: Connection) -> None:
-            at = time_text(self._clock())
-            entries = [{"dialogue": dialogue, "run": run_id, "data": dump(one), "at": at} for one in messages]
-            sql.MESSAGE_INSERT.many(tx, entries)
-
-        await self._write(add)
+        await self._write(lambda tx: sql_calls.add_messages(tx, dialogue, run_id, messages, self._clock()))
 
     async def messages(self, dialogue: str, limit: int = 20) -> list[dict[str, Any]]:
         """The last of a dialogue, oldest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surefoot.journal import rows, rules
 from surefoot.journal import statements as sql
@@ -139,3 +139,14 @@ def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: in
         "at": time_text(call.at or at),
     }
     sql.MODEL_CALL_INSERT.run(tx, **values)
+
+
+def add_messages(
+    tx: Connection, dialogue: str, run_id: str, messages: list[dict[str, Any]], at: datetime
+) -> None:
+    """Append messages to a dialogue."""
+    entries = [
+        {"dialogue": dialogue, "run": run_id, "data": dump(one), "at": time_text(at)} for one in messages
+    ]
+    if entries:
+        sql.MESSAGE_INSERT.many(tx, entries)

@@ -197,6 +197,15 @@ class Journal(Protocol):
         """Write status and results of a run; a final status never changes again (StateError), the fence must fit."""
         ...
 
+    async def end_turn(
+        self, run: Run, events: EventList, *, dialogue: str, messages: list[dict[str, Any]], diary: Memory
+    ) -> Run:
+        """`set_run`, the turn's messages (none without a dialogue) and its diary entry, in one transaction.
+
+        A crash leaves all of it or nothing, so a resumed run never tells its turn twice.
+        """
+        ...
+
     async def claim(self, run_id: str, owner: str) -> Run:
         """Take the lease: StateError when a living owner holds it. Raises the fence."""
         ...

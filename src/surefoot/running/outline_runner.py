@@ -158,8 +158,10 @@ def steps_named(step: Step) -> set[int]:
 
 
 async def side_by_side(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """All at once, results in their order. The first that fails cancels the others, and they have ended before it is
-    raised: nothing of this run goes on behind the caller's back.
+    """All at once, results in their order.
+
+    The first that fails cancels the others, and they have ended before it is raised: nothing of this run goes on behind
+    the caller's back.
     """
     if len(work) == 1:
         return [await work[0]]

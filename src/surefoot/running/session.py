@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from surefoot.events import Event, EventType
-from surefoot.journal.types import Call, EventList, Journal, ModelCall, Run, RunStatus
+from surefoot.journal.types import Call, EventList, Journal, Memory, ModelCall, Run, RunStatus
 from surefoot.models.types import Usage
 from surefoot.running.budget import Budget
 from surefoot.running.policy import Decision
@@ -149,6 +149,23 @@ class Session:
     def live(self, type_: EventType, **data: Any) -> None:  # noqa: ANN401 - any JSON
         """Something that only listeners of this moment get."""
         self.listeners.live(Event(self.run.id, 0, type_, data))
+
+    async def end_turn(
+        self, reply: str, *, messages: list[dict[str, Any]], diary: Memory, incomplete: bool, stopped_by: str
+    ) -> None:
+        """The run is done: its answer, its messages and its diary entry are written together."""
+        run = self.run.with_(
+            status=RunStatus.DONE, owner="", reply=reply, incomplete=incomplete, stopped_by=stopped_by
+        )
+        ended = {"status": str(RunStatus.DONE), **({"incomplete": True} if incomplete else {})}
+        events: EventList = [
+            (EventType.REPLY, {"text": reply}),
+            (EventType.RUN_STATUS, {**ended, **({"stopped_by": stopped_by} if stopped_by else {})}),
+        ]
+        dialogue = self.run.context.get("dialogue", "")
+        self.run = await self.journal.end_turn(run, events, dialogue=dialogue, messages=messages, diary=diary)
+        self.told(events)
+        self.listeners.end()
 
     async def rest(self, status: RunStatus, **changes: Any) -> None:  # noqa: ANN401
         """Leave the run in a state in which nobody works on it."""
