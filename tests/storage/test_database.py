@@ -368,7 +368,9 @@ def test_a_program_that_forgets_to_close_still_ends(tmp_path):
         "database.write_sync(lambda tx: tx.exec_driver_sql('CREATE TABLE t (x)'))\n"
     )
     path = tmp_path / "kept.db"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", script, str(path)], timeout=60, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, str(path)], timeout=60, capture_output=True
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     with Database(path) as database:
         assert database.read_sync(lambda tx: tx.exec_driver_sql("SELECT count(*) FROM t").scalar()) == 0
@@ -423,7 +425,9 @@ async def test_a_second_process_reads_while_this_one_writes(tmp_path):
     )
     with Database(path) as database:
         await database.write(things.create)
-        reader = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
+        reader = subprocess.Popen(
+            [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True
+        )
 
         def pair(number):
             def both(tx):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,11 +64,17 @@ def storage_error(error: BaseException, path: Path) -> StorageError | None:
     """The error that says what the disk or database did; None when it is no failure of theirs."""
     driver = getattr(error, "orig", error)
     if isinstance(driver, OSError):
-        return failure(READ_ONLY if isinstance(driver, PermissionError) else DISK, path, str(driver))
+        return failure(_of_system(driver), path, str(driver))
     if not isinstance(driver, sqlite3.Error):
         return None
     sentence = SENTENCES.get((getattr(driver, "sqlite_errorcode", None) or 0) & _PRIMARY)
     return None if sentence is None else failure(sentence, path, str(driver))
+
+
+def _of_system(error: OSError) -> _Sentence:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return FULL
+    return READ_ONLY if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else DISK
 
 
 def failure(sentence: _Sentence, path: Path, said: str = "") -> StorageError:
