@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import locale
 import os
 import time
@@ -23,6 +24,14 @@ def _is_the_persons(name: str) -> bool:
     return upper.startswith(OUR_PREFIXES) or upper.endswith(KEY_ENDINGS) or upper in PROXIES | TERMINAL
 
 
+def _set_locale(*names: str) -> None:
+    """The first that the machine has; plain "C" would also make every file ASCII."""
+    for name in names:
+        with contextlib.suppress(locale.Error):
+            locale.setlocale(locale.LC_ALL, name)
+            return
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _fixed_place() -> Iterator[None]:
     """The machine that runs the tests says UTC and English; tests of zones and languages name theirs."""
@@ -32,7 +41,7 @@ def _fixed_place() -> Iterator[None]:
         for name in [name for name in os.environ if name.startswith("LC_")]:
             patch.delenv(name)
         patch.setenv("LANG", "C.UTF-8")
-        locale.setlocale(locale.LC_ALL, "C")
+        _set_locale("C.UTF-8", "en_US.UTF-8")
         yield
     time.tzset()
 
