@@ -43,7 +43,7 @@ model-tests: unit pull
 
 check: lint
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python scripts/docs.py --check
 
 lint: install
