@@ -1,0 +1,28 @@
+"""The commands, a file for each family. What is heavy is imported inside them."""
+
+from __future__ import annotations
+
+import typer
+
+from surefoot.cli.commands import ask, chat, decide, doctor, models, plan, rows, runs, tools, undo
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application its commands, in the order in which a person meets them."""
+    app.command("ask")(ask.ask)
+    app.command("chat")(chat.chat)
+    app.command("plan")(plan.plan)
+    app.command("runs")(runs.runs)
+    app.command("show")(runs.show)
+    app.command("undo")(undo.undo)
+    app.command("redo")(undo.redo)
+    app.command("approve")(decide.approve)
+    app.command("decline")(decide.decline)
+    app.command("resume")(decide.resume)
+    app.command("cancel")(decide.cancel)
+    app.add_typer(rows.notes, name="notes")
+    app.add_typer(rows.tasks, name="tasks")
+    app.add_typer(rows.calendar, name="calendar")
+    app.command("tools")(tools.tools)
+    app.add_typer(models.app, name="models")
+    app.command("doctor")(doctor.doctor)

@@ -1,0 +1,96 @@
+"""What a person asks, from the arguments or from standard input, checked before anything is done with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from surefoot.errors import InputError, UnreadableInputError
+
+MAX_CHARS = 200_000
+"""About 50,000 tokens: more than any request in words, and less than what would fill the memory of a small machine."""
+
+STDIN = "-"
+
+
+def request_text(words: Sequence[str]) -> str:
+    """The request: the words joined, or standard input for `-`.
+
+    Raises:
+        InputError: it is empty or far too long.
+        UnreadableInputError: it is no text.
+    """
+    text = read_stdin() if list(words) == [STDIN] else " ".join(words)
+    return checked(text, "request")
+
+
+def checked(text: str, what: str) -> str:
+    """The text without space around it, if it is one."""
+    _check_characters(text, what)
+    text = text.strip()
+    if not text:
+        raise InputError(f"The {what} is empty.", 'Say what you want, as in: surefoot ask "what is due today?"')
+    if len(text) > MAX_CHARS:
+        raise InputError(
+            f"The {what} has {len(text):,} characters; {MAX_CHARS:,} are allowed.",
+            "Put long texts into a file of the files folder and ask about it.",
+            length=len(text),
+            allowed=MAX_CHARS,
+        )
+    return text
+
+
+def _check_characters(text: str, what: str) -> None:
+    if "\x00" in text:
+        place = text.index("\x00")
+        raise UnreadableInputError(
+            f"The {what} holds a NUL byte at character {place + 1}: it is no text.",
+            "Give plain text in UTF-8.",
+            place=place,
+        )
+    for place, char in enumerate(text):
+        if "\ud800" <= char <= "\udfff":  # what Python makes of bytes that are no UTF-8
+            raise UnreadableInputError(
+                f"The {what} is no valid UTF-8 at character {place + 1} ({ord(char):#06x}).",
+                "Give plain text in UTF-8.",
+                place=place,
+            )
+
+
+def read_stdin() -> str:
+    """All of standard input, as UTF-8; UnreadableInputError. Never more than can be used."""
+    if sys.stdin is None:
+        return ""
+    limit = MAX_CHARS * 4 + 4
+    data = sys.stdin.buffer.read(limit) if hasattr(sys.stdin, "buffer") else sys.stdin.read(limit).encode()
+    return _decoded(data, "standard input")
+
+
+def read_file(name: str) -> str:
+    """A file's text, or standard input for `-`.
+
+    Raises:
+        UnreadableInputError: it is not there, may not be read, or is no UTF-8.
+    """
+    if name == STDIN:
+        return read_stdin()
+    try:
+        data = Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableInputError(
+            f"{name!r} cannot be read: {reason}.", "Name a file with text in UTF-8, or - for standard input.", path=name
+        ) from error
+    return _decoded(data, repr(name))
+
+
+def _decoded(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableInputError(
+            f"What comes from {where} is no valid UTF-8: byte {error.start + 1} is {data[error.start]:#04x}.",
+            "Give plain text in UTF-8.",
+            place=error.start,
+        ) from error
