@@ -122,7 +122,9 @@ class LoopbackServer:
 
     @contextmanager
     def running(self) -> Iterator[LoopbackServer]:
-        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         thread.start()
         try:
             yield self

@@ -10,6 +10,7 @@ import pytest
 from models.servers import Answer, LoopbackServer, as_json, free_port
 from surefoot.errors import AddressRefusedError, MisuseError
 from surefoot.models.address import AddressPolicy, system_resolver
+from surefoot.models.networks import is_local_host
 from surefoot.settings import Settings
 
 PUBLIC = AddressPolicy(resolve=lambda host, port: ["93.184.215.14"])
@@ -181,7 +182,14 @@ def test_public_addresses_pass(url, endpoint):
 
 @pytest.mark.parametrize(
     "found",
-    [["127.0.0.1"], ["10.0.0.1"], ["::1"], ["fe80::1%eth0"], ["169.254.169.254"], ["93.184.215.14", "192.168.0.1"]],
+    [
+        ["127.0.0.1"],
+        ["10.0.0.1"],
+        ["::1"],
+        ["fe80::1%eth0"],
+        ["169.254.169.254"],
+        ["93.184.215.14", "192.168.0.1"],
+    ],
 )
 def test_a_public_name_that_leads_inside_is_refused_after_resolution(found):
     """Every address of a name is checked; one bad one among good ones refuses the name."""
@@ -305,7 +313,9 @@ def test_an_endpoint_may_be_written_in_three_ways_and_must_be_one():
 
 def test_only_the_endpoint_is_connected_to_even_by_address():
     """A policy without public addresses refuses an address that is not its endpoint's."""
-    policy = AddressPolicy(allowed=["http://api.example.com"], public=False, resolve=lambda host, port: ["8.8.8.8"])
+    policy = AddressPolicy(
+        allowed=["http://api.example.com"], public=False, resolve=lambda host, port: ["8.8.8.8"]
+    )
     assert policy.addresses("api.example.com", 80) == ["8.8.8.8"]
     with pytest.raises(AddressRefusedError):
         policy.addresses("other.example.com", 80)
@@ -320,9 +330,15 @@ def test_offline_leaves_loopback_only():
             chosen.check(url)
     with pytest.raises(AddressRefusedError):
         chosen.check("http://127.0.0.1/")
+    mapped = AddressPolicy(
+        allowed=["localhost"], offline=True, resolve=lambda host, port: ["::ffff:127.0.0.1"]
+    )
+    assert mapped.addresses("localhost", 80) == ["::ffff:127.0.0.1"]
     ours = AddressPolicy.for_endpoint("http://127.0.0.1:11434", settings)
     assert ours.addresses(*ours.check("http://127.0.0.1:11434/api/tags")) == ["127.0.0.1"]
-    far = AddressPolicy(allowed=["http://gpu.example.com"], offline=True, resolve=lambda host, port: ["10.0.0.9"])
+    far = AddressPolicy(
+        allowed=["http://gpu.example.com"], offline=True, resolve=lambda host, port: ["10.0.0.9"]
+    )
     with pytest.raises(AddressRefusedError, match="`offline` is set"):
         far.addresses("gpu.example.com", 80)
 
@@ -398,3 +414,23 @@ async def test_proxies_and_netrc_of_the_person_are_not_used(server, monkeypatch,
     async with AddressPolicy(allowed=[server.url]).client(timeout=5) as client:
         assert (await client.get(server.url)).status_code == 200
     assert "authorization" not in server.seen[0].headers
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:11434", True),
+        ("http://localhost:11434/v1", True),
+        ("http://LOCALHOST./", True),
+        ("http://models.localhost/", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://[::ffff:127.0.0.1]/", True),
+        ("http://127.0.0.1.example.com/", False),
+        ("http://10.0.0.1/", False),
+        ("http://notlocalhost/", False),
+        ("", False),
+    ],
+)
+def test_which_urls_are_this_machine(url, local):
+    """By their host alone; nothing is looked up."""
+    assert is_local_host(url) is local

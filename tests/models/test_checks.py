@@ -72,7 +72,9 @@ def test_a_prompt_that_cannot_fit_is_refused_with_the_numbers():
     """The refusal names the prompt's tokens, the answer's, and the window."""
     request = Request((Message("user", "some words of text " * 3000),), max_tokens=200)
     least = least_tokens(request)
-    with pytest.raises(ContextLengthError, match=rf"{least} tokens .* 200, together more than the 4096 of test:m") as caught:
+    with pytest.raises(
+        ContextLengthError, match=rf"{least} tokens .* 200, together more than the 4096 of test:m"
+    ) as caught:
         check_fits(request, 4096, "test:m")
     assert caught.value.details["context_length"] == 4096
     check_fits(request, least + 200, "test:m")

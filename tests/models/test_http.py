@@ -410,16 +410,31 @@ def meaning(status: int, body: object, **headers: str):
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
-        (429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, ProviderQuotaError),
+        (
+            429,
+            {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}},
+            ProviderQuotaError,
+        ),
         (429, {"error": {"message": "Try again in 1s", "code": "insufficient_quota"}}, ProviderQuotaError),
         (429, {"error": {"message": "x", "type": "billing_hard_limit_reached"}}, ProviderQuotaError),
         (429, {"error": {"message": "You exceeded your current quota, check your plan"}}, ProviderQuotaError),
         (402, {"error": {"message": "Insufficient credits", "code": 402}}, ProviderQuotaError),
         (402, {"error": {"message": "Insufficient Balance"}}, ProviderQuotaError),
-        (429, {"error": {"message": "Rate limit reached for m on requests per min (RPM): Limit 3"}}, ProviderRateLimitError),
         (
             429,
-            [{"error": {"message": "You exceeded your current quota. Please retry in 34s.", "status": "RESOURCE_EXHAUSTED"}}],
+            {"error": {"message": "Rate limit reached for m on requests per min (RPM): Limit 3"}},
+            ProviderRateLimitError,
+        ),
+        (
+            429,
+            [
+                {
+                    "error": {
+                        "message": "You exceeded your current quota. Please retry in 34s.",
+                        "status": "RESOURCE_EXHAUSTED",
+                    }
+                }
+            ],
             ProviderRateLimitError,
         ),
         (429, {"error": {"message": "slow down"}}, ProviderRateLimitError),
@@ -437,17 +452,49 @@ def test_which_429_it_is(status, body, kind):
     ("status", "body", "kind"),
     [
         (400, {"error": {"message": "m", "code": "context_length_exceeded"}}, ContextLengthError),
-        (400, {"error": {"message": "This model's maximum context length is 8192 tokens"}}, ContextLengthError),
-        (413, {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}, ContextLengthError),
-        (400, {"error": "the prompt is longer than the context length currently available"}, ContextLengthError),
-        (400, {"error": {"code": "content_filter", "message": "The response was filtered"}}, ContentFilterError),
-        (403, {"error": {"code": 403, "message": "x requires moderation. Your input was flagged"}}, ContentFilterError),
+        (
+            400,
+            {"error": {"message": "This model's maximum context length is 8192 tokens"}},
+            ContextLengthError,
+        ),
+        (
+            413,
+            {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}},
+            ContextLengthError,
+        ),
+        (
+            400,
+            {"error": "the prompt is longer than the context length currently available"},
+            ContextLengthError,
+        ),
+        (
+            400,
+            {"error": {"code": "content_filter", "message": "The response was filtered"}},
+            ContentFilterError,
+        ),
+        (
+            403,
+            {"error": {"code": 403, "message": "x requires moderation. Your input was flagged"}},
+            ContentFilterError,
+        ),
         (400, {"error": "registry/gemma:2b does not support tools"}, ProviderCapabilityError),
         (404, {"error": {"message": "No endpoints found that support tool use."}}, ProviderCapabilityError),
-        (500, {"error": {"code": 500, "message": "tools param requires --jinja flag"}}, ProviderCapabilityError),
+        (
+            500,
+            {"error": {"code": 500, "message": "tools param requires --jinja flag"}},
+            ProviderCapabilityError,
+        ),
         (404, {"error": 'model "llama9" not found, try pulling it first'}, ModelNotFoundError),
-        (404, {"error": {"message": "The model `x` does not exist", "code": "model_not_found"}}, ModelNotFoundError),
-        (404, {"object": "error", "message": "The model `x` does not exist.", "code": 404}, ModelNotFoundError),
+        (
+            404,
+            {"error": {"message": "The model `x` does not exist", "code": "model_not_found"}},
+            ModelNotFoundError,
+        ),
+        (
+            404,
+            {"object": "error", "message": "The model `x` does not exist.", "code": 404},
+            ModelNotFoundError,
+        ),
         (400, {"error": {"message": "x/y is not a valid model ID", "code": 400}}, ModelNotFoundError),
         (404, "404 page not found", ProviderRequestError),
         (401, {"error": {"message": "Incorrect API key provided"}}, ProviderAuthError),

@@ -138,9 +138,15 @@ def test_a_name_that_is_no_name_is_refused(name):
 def test_no_key_anywhere_names_the_three_places(isolated):
     """The error says where a key may be put."""
     assert find_key("SOME_KEY") is None
-    with pytest.raises(ProviderAuthError, match="The server needs a key, and there is none named SOME_KEY") as caught:
+    with pytest.raises(
+        ProviderAuthError, match="The server needs a key, and there is none named SOME_KEY"
+    ) as caught:
         need_key("SOME_KEY", "The server")
-    for place in ("environment variable SOME_KEY", "keyring set surefoot SOME_KEY", str(isolated / "config" / "keys")):
+    for place in (
+        "environment variable SOME_KEY",
+        "keyring set surefoot SOME_KEY",
+        str(isolated / "config" / "keys"),
+    ):
         assert place in caught.value.next_move
 
 

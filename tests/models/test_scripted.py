@@ -73,7 +73,11 @@ async def test_a_function_answers_from_the_request():
         return f"async {request.messages[0].content}"
 
     model = ScriptedModel(later, always=lambda request: f"echo {request.messages[-1].content}")
-    assert [(await model.complete(HI)).text for _ in range(3)] == ["async Hi there", "echo Hi there", "echo Hi there"]
+    assert [(await model.complete(HI)).text for _ in range(3)] == [
+        "async Hi there",
+        "echo Hi there",
+        "echo Hi there",
+    ]
     model.assert_done()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -96,9 +95,6 @@ class _AsyncBackend(httpcore.AsyncNetworkBackend):
         except OSError as error:
             raise httpcore.ConnectError(f"{host} cannot be resolved: {error}") from error
 
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
 
 class _Backend(httpcore.NetworkBackend):
     def __init__(self, policy: AddressPolicy) -> None:
@@ -124,9 +120,6 @@ class _Backend(httpcore.NetworkBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
         return self._inner.connect_tcp(addresses[-1], port, share, local_address, socket_options)
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
 
 
 def _share(timeout: float | None, count: int) -> float | None:

@@ -141,10 +141,13 @@ class ProviderClient:
             error = state.outcome.exception() if state.outcome else None
             return is_passing(error) and _wait(state) <= min(LONGEST_WAIT, deadline.left())
 
+        async def once() -> T:
+            return await attempt()  # tenacity awaits what is a coroutine function itself, and a lambda is none
+
         retrying = AsyncRetrying(
             sleep=self._sleep, stop=stop_after_attempt(len(WAITS) + 1), wait=_wait, retry=again, reraise=True
         )
-        return await retrying(attempt)
+        return await retrying(once)
 
     async def close(self) -> None:
         """Close the connections; a later request opens new ones."""

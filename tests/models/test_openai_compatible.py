@@ -1,0 +1,779 @@
+"""The OpenAI-compatible adapter against a loopback server that replays the published stream format."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from models.servers import Answer, Clock, LoopbackServer, as_json, client_for, sse
+from surefoot.errors import (
+    AddressRefusedError,
+    ContentFilterError,
+    ContextLengthError,
+    EmptyReplyError,
+    MalformedCallError,
+    ModelNotFoundError,
+    OutputCutError,
+    ProviderAuthError,
+    ProviderCapabilityError,
+    ProviderRequestError,
+    ProviderUnavailableError,
+    ReplyError,
+    SettingsError,
+)
+from surefoot.models.openai_compatible import OpenAICompatibleModel, is_strict, open_openai
+from surefoot.models.types import (
+    NONE,
+    REQUIRED,
+    FinishReason,
+    LanguageModel,
+    Message,
+    Request,
+    ToolCall,
+    ToolChoice,
+    ToolSpec,
+)
+from surefoot.redaction import redact
+from surefoot.settings import Settings
+
+CHAT = "/v1/chat/completions"
+HI = Request((Message("system", "Be brief."), Message("user", "Hello!")))
+WEATHER = ToolSpec("get_weather", "Weather", {"type": "object", "properties": {"city": {"type": "string"}}})
+NOTE = ToolSpec("notes.add", "Adds a note")
+MODELS = {"object": "list", "data": [{"id": "gpt-test", "object": "model", "owned_by": "openai"}]}
+USAGE = {
+    "id": "chatcmpl-123",
+    "object": "chat.completion.chunk",
+    "model": "gpt-test-2026",
+    "choices": [],
+    "usage": {
+        "prompt_tokens": 19,
+        "completion_tokens": 10,
+        "total_tokens": 29,
+        "prompt_tokens_details": {"cached_tokens": 16},
+    },
+}
+
+
+def delta(finish: str | None = None, **fields) -> dict:
+    return {
+        "id": "chatcmpl-123",
+        "object": "chat.completion.chunk",
+        "model": "gpt-test-2026",
+        "choices": [{"index": 0, "delta": fields, "logprobs": None, "finish_reason": finish}],
+    }
+
+
+def call(arguments=None, *, index=0, call_id=None, name=None) -> dict:
+    return delta(
+        tool_calls=[
+            {
+                "index": index,
+                "id": call_id,
+                "type": "function",
+                "function": {"name": name, "arguments": arguments},
+            }
+        ]
+    )
+
+
+@pytest.fixture
+def server():
+    with LoopbackServer().running() as running:
+        running.on("/v1/models", as_json(MODELS))
+        yield running
+
+
+@pytest.fixture
+async def model(server):
+    opened = OpenAICompatibleModel("gpt-test", client_for(server))
+    yield opened
+    await opened.close()
+
+
+def tools(**options) -> Request:
+    return Request(HI.messages, (WEATHER, NOTE), **options)
+
+
+# --- the request ---------------------------------------------------------------------------------------------
+
+
+async def test_the_request_in_the_published_form(server, model):
+    """Messages, limits, a stream with its usage; nothing that was not asked for."""
+    server.on(CHAT, sse(delta(content="Hi"), delta("stop")))
+    await model.complete(Request(HI.messages, max_tokens=9, temperature=0.2, stop=("END",)))
+    assert server.bodies(CHAT) == [
+        {
+            "model": "gpt-test",
+            "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello!"}],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": 0.2,
+            "max_tokens": 9,
+            "stop": ["END"],
+        }
+    ]
+
+
+async def test_calls_and_results_of_the_history(server, model):
+    """Arguments go out as JSON text, every result names its call, missing ids are made."""
+    server.on(CHAT, sse(delta(content="ok"), delta("stop")))
+    history = (
+        Message("user", "go"),
+        Message(
+            "assistant",
+            tool_calls=(ToolCall("c1", NOTE.name, {"t": "ü"}), ToolCall("", WEATHER.name, '{"city":"X"}')),
+        ),
+        Message("tool", "sunny", name=WEATHER.name),
+        Message("tool", "done", tool_call_id="c1"),
+        Message("assistant", "Both done.", (ToolCall("c3", WEATHER.name),)),
+    )
+    await model.complete(Request(history, (WEATHER, NOTE)))
+    _, assistant, weather, note, third = server.bodies(CHAT)[0]["messages"]
+    assert assistant["content"] is None
+    assert assistant["tool_calls"][0] == {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "notes_add", "arguments": '{"t": "ü"}'},
+    }
+    assert json.loads(assistant["tool_calls"][1]["function"]["arguments"]) == {"city": "X"}
+    assert weather == {"role": "tool", "tool_call_id": assistant["tool_calls"][1]["id"], "content": "sunny"}
+    assert note["tool_call_id"] == "c1"
+    assert third["content"] == "Both done."
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        ({}, {}),
+        ({"tool_choice": REQUIRED}, {"tool_choice": "required"}),
+        ({"tool_choice": NONE}, {"tool_choice": "none"}),
+        (
+            {"tool_choice": ToolChoice("required", "notes.add")},
+            {"tool_choice": {"type": "function", "function": {"name": "notes_add"}}},
+        ),
+        ({"max_calls": 1}, {"parallel_tool_calls": False}),
+        ({"max_calls": 3}, {}),
+    ],
+)
+async def test_tool_choice(server, model, options, fields):
+    """Auto is left out, the others are sent as they are defined; the tools stay in the prompt."""
+    server.on(CHAT, sse(call("{}", call_id="c", name="get_weather"), delta("tool_calls")))
+    await model.complete(tools(**options))
+    body = server.bodies(CHAT)[0]
+    assert {key: body[key] for key in ("tool_choice", "parallel_tool_calls") if key in body} == fields
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["get_weather", "notes_add"]
+
+
+async def test_only_narrows_the_tools(server, model):
+    """Tools that may not be called are not sent."""
+    server.on(CHAT, sse(delta(content="ok"), delta("stop")))
+    await model.complete(tools(only=("notes.add",)))
+    assert [tool["function"]["name"] for tool in server.bodies(CHAT)[0]["tools"]] == ["notes_add"]
+
+
+async def test_a_schema_is_strict_where_it_can_be(server, model):
+    """A closed schema is bound strictly; an open one as far as the server does."""
+    closed = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    server.on(CHAT, sse(delta(content='{"a": "x"}'), delta("stop")))
+    await model.complete(Request(HI.messages, json_schema=closed))
+    await model.complete(Request(HI.messages, json_schema={"type": "object"}))
+    await model.complete(Request(HI.messages, json_schema={"type": "string"}))
+    forms = [body["response_format"] for body in server.bodies(CHAT)]
+    assert forms[0] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": closed, "strict": True},
+    }
+    assert "strict" not in forms[1]["json_schema"]
+    assert forms[2]["json_schema"]["strict"] is True
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict"),
+    [
+        ({"type": "object", "properties": {}, "additionalProperties": False}, True),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": False}, False),
+        ({"type": "array", "items": {"type": "object"}}, False),
+        ({"anyOf": [{"type": "string"}, {"type": "object", "properties": {"a": {}}}]}, False),
+        ({"type": "array", "items": {"type": ["string", "null"]}}, True),
+    ],
+)
+def test_which_schemas_are_strict(schema, strict):
+    """Every object closed, every property required, also inside."""
+    assert is_strict(schema) is strict
+
+
+async def test_a_choice(server, model):
+    """One of the texts, as an object outside and as text inside."""
+    server.on(CHAT, sse(delta(content='{"answer": "yes"}'), delta("stop")))
+    answer = await model.complete(Request(HI.messages, choices=("yes", "no")))
+    assert answer.text == "yes"
+    assert server.bodies(CHAT)[0]["response_format"]["json_schema"]["strict"] is True
+
+
+# --- the answer ----------------------------------------------------------------------------------------------
+
+
+async def test_the_published_stream_is_gathered(server, model):
+    """Role, text, the finish, the usage in a last chunk without choices."""
+    server.on(
+        CHAT,
+        sse(
+            delta(role="assistant", content=""),
+            delta(content="Hel"),
+            delta(content="lo"),
+            delta("stop"),
+            USAGE,
+        ),
+    )
+    answer = await model.complete(HI)
+    assert (answer.text, answer.finish_reason, answer.model) == ("Hello", FinishReason.STOP, "gpt-test-2026")
+    assert (answer.usage.prompt_tokens, answer.usage.cached_tokens, answer.usage.output_tokens) == (
+        19,
+        16,
+        10,
+    )
+
+
+async def test_the_same_in_pieces(server, model):
+    """Pieces as they came, then the completion."""
+    server.on(CHAT, sse(delta(role="assistant"), delta(content="Hel"), delta(content="lo"), delta("stop")))
+    pieces = [piece async for piece in model.stream(HI)]
+    assert [piece.text for piece in pieces] == ["Hel", "lo", ""]
+    assert pieces[-1].completion.text == "Hello"
+
+
+async def test_a_server_without_usage_and_without_done(server, model):
+    """Missing usage counts as nothing; a finish without [DONE] is an end."""
+    server.on(CHAT, sse(delta(content="Hi"), delta("stop"), done=False))
+    answer = await model.complete(HI)
+    assert (answer.text, answer.usage.prompt_tokens) == ("Hi", 0)
+
+
+async def test_a_server_that_never_says_why_it_ended(server, model):
+    """[DONE] without a finish reason is an end too."""
+    server.on(CHAT, sse(delta(content="Hi")))
+    assert (await model.complete(HI)).finish_reason is FinishReason.STOP
+
+
+async def test_a_server_that_does_not_stream(server, model):
+    """A whole completion in place of a stream is taken as it is, calls and usage included."""
+    whole = {
+        "id": "x",
+        "object": "chat.completion",
+        "choices": [
+            {
+                "message": {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {
+                            "id": "a",
+                            "type": "function",
+                            "function": {"name": "get_weather", "arguments": '{"city": "X"}'},
+                        },
+                        {
+                            "id": "b",
+                            "type": "function",
+                            "function": {"name": "get_weather", "arguments": '{"city": "Y"}'},
+                        },
+                    ],
+                },
+                "finish_reason": "tool_calls",
+            }
+        ],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 6, "prompt_cache_hit_tokens": 4},
+    }
+    pretty = Answer(
+        200, [json.dumps(whole, indent=2).encode()], {"content-type": "application/json; charset=utf-8"}
+    )
+    server.on(CHAT, pretty)
+    answer = await model.complete(tools())
+    assert [(each.id, each.arguments) for each in answer.tool_calls] == [
+        ("a", {"city": "X"}),
+        ("b", {"city": "Y"}),
+    ]
+    assert (answer.usage.cached_tokens, answer.usage.output_tokens) == (4, 6)
+
+
+async def test_comments_and_content_in_parts(server, model):
+    """Keep-alive comments are no answer; a list of parts is text."""
+    parts = delta(content=[{"type": "text", "text": "He"}, {"type": "text", "text": "y"}, "odd"])
+    stream = sse(parts, delta("stop"))
+    server.on(CHAT, Answer(200, [b": PROCESSING\n\n", b"data:\n\n", *stream.chunks], stream.headers))
+    assert (await model.complete(HI)).text == "Hey"
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"choices": None},
+        {"choices": []},
+        {"choices": [None]},
+        {},
+        {"choices": [{"delta": None}]},
+        {"choices": [{"delta": {"content": None, "tool_calls": None}}]},
+        {"choices": None, "usage": None},
+    ],
+)
+async def test_null_fields_are_skipped(server, model, chunk):
+    """Fault kind "null fields": a chunk without anything in it changes nothing."""
+    server.on(CHAT, sse(delta(content="Hi"), chunk, delta("stop")))
+    assert (await model.complete(HI)).text == "Hi"
+
+
+async def test_null_arguments_are_an_empty_object(server, model):
+    """Fault kind "null fields", in a call."""
+    server.on(CHAT, sse(call(None, call_id="c", name="get_weather"), delta("tool_calls")))
+    assert (await model.complete(tools())).tool_calls == (ToolCall("c", "get_weather", {}),)
+
+
+# --- calls in pieces -----------------------------------------------------------------------------------------
+
+
+async def gathered(server, model, *chunks) -> list[tuple[str, str, dict]]:
+    server.on(CHAT, sse(*chunks, delta("tool_calls"), USAGE))
+    answer = await model.complete(tools())
+    assert answer.finish_reason is FinishReason.TOOL_CALLS
+    return [(each.id, each.name, each.arguments) for each in answer.tool_calls]
+
+
+async def test_calls_in_the_published_form(server, model):
+    """Id and name once, then arguments by index; two calls side by side; our names back."""
+    chunks = [
+        call("", call_id="call_a", name="get_weather"),
+        call('{"ci'),
+        call("", index=1, call_id="call_b", name="notes_add"),
+        call('ty": "X"}'),
+        call('{"n": 1}', index=1),
+    ]
+    assert await gathered(server, model, *chunks) == [
+        ("call_a", "get_weather", {"city": "X"}),
+        ("call_b", "notes.add", {"n": 1}),
+    ]
+
+
+async def test_deltas_without_an_id(server, model):
+    """Fault kind "deltas without id": one id is made and kept for each call."""
+    chunks = [
+        call("", name="get_weather"),
+        call('{"city":'),
+        call('"X"}'),
+        call('{"city":"Y"}', index=1, name="get_weather"),
+    ]
+    found = await gathered(server, model, *chunks)
+    assert [arguments for _, _, arguments in found] == [{"city": "X"}, {"city": "Y"}]
+    assert len({call_id for call_id, _, _ in found if call_id.startswith("call_")}) == 2
+
+
+async def test_a_known_id_wins_over_the_index(server, model):
+    """Fault kind "deltas joined by index only": call b starts at index 0, its tail says index 1."""
+    chunks = [
+        call('{"city": "X"}', call_id="a", name="get_weather"),
+        call('{"city": ', call_id="b", name="get_weather"),
+        call('"Y"', index=1, call_id="b"),
+        call("}", index=1),
+    ]
+    assert await gathered(server, model, *chunks) == [
+        ("a", "get_weather", {"city": "X"}),
+        ("b", "get_weather", {"city": "Y"}),
+    ]
+
+
+async def test_all_calls_at_index_zero_with_ids_of_their_own(server, model):
+    """A server that numbers nothing: every new id is a new call."""
+    chunks = [
+        call('{"city": "X"}', call_id="a", name="get_weather"),
+        call('{"city": "Y"}', call_id="b", name="get_weather"),
+    ]
+    assert [arguments for _, _, arguments in await gathered(server, model, *chunks)] == [
+        {"city": "X"},
+        {"city": "Y"},
+    ]
+
+
+@pytest.mark.parametrize("index", [0, None])
+async def test_whole_calls_at_one_index_without_ids(server, model, index):
+    """No ids and one index, or none: a name behind complete arguments begins the next call."""
+    chunks = [
+        call('{"city": "X"}', index=index, name="get_weather"),
+        call({"n": 1}, index=index, name="notes_add"),
+    ]
+    found = await gathered(server, model, *chunks)
+    assert [(name, arguments) for _, name, arguments in found] == [
+        ("get_weather", {"city": "X"}),
+        ("notes.add", {"n": 1}),
+    ]
+
+
+async def test_a_tail_without_id_and_index_continues_the_last_call(server, model):
+    """Where nothing says whose it is, it is the last one's."""
+    chunks = [call('{"city":', index=None, call_id="a", name="get_weather"), call('"X"}', index=None)]
+    assert await gathered(server, model, *chunks) == [("a", "get_weather", {"city": "X"})]
+
+
+async def test_the_name_again_in_every_piece_and_the_id_late(server, model):
+    """A repeated name is not written twice; a name in pieces is put together; a late id is taken."""
+    chunks = [
+        call("", name="get_weather"),
+        call('{"city":"X"', name="get_weather", call_id="late"),
+        call("}", name="get_weather"),
+    ]
+    assert await gathered(server, model, *chunks) == [("late", "get_weather", {"city": "X"})]
+    server._answers[CHAT].clear()
+    assert await gathered(
+        server, model, call(None, name="get_", call_id="c"), call('{"city":"X"}', name="weather")
+    ) == [("c", "get_weather", {"city": "X"})]
+
+
+async def test_arguments_as_an_object(server, model):
+    """Some servers send the object itself."""
+    assert await gathered(server, model, call({"city": "X"}, call_id="c", name="get_weather")) == [
+        ("c", "get_weather", {"city": "X"})
+    ]
+
+
+async def test_text_beside_calls_is_kept(server, model):
+    """Prose in front of a call belongs to the answer."""
+    server.on(
+        CHAT, sse(delta(content="Let me look."), call("{}", call_id="c", name="get_weather"), delta("stop"))
+    )
+    answer = await model.complete(tools())
+    assert (answer.text, answer.finish_reason) == ("Let me look.", FinishReason.TOOL_CALLS)
+
+
+# --- endings -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
+@pytest.mark.parametrize("arguments", ['{"city": "Par', '{"city": "Paris"}'])
+async def test_length_with_calls_runs_none_of_them(server, model, reason, arguments):
+    """Fault kind "cut in the middle of arguments": a limit and a call make no call, even a complete one."""
+    server.on(CHAT, sse(call(arguments, call_id="c", name="get_weather"), delta(reason)))
+    with pytest.raises(OutputCutError, match="a tool call"):
+        await model.complete(tools())
+
+
+@pytest.mark.parametrize("reason", ["tool_calls", "stop", "function_call"])
+async def test_half_an_argument_under_any_finish_runs_nothing(server, model, reason):
+    """Fault kind "cut in the middle of arguments", with finish tool_calls: the whole call beside it is lost too."""
+    server.on(
+        CHAT,
+        sse(
+            call("{}", call_id="a", name="get_weather"),
+            call('{"city": "Par', index=1, call_id="b", name="get_weather"),
+            delta(reason),
+        ),
+    )
+    with pytest.raises(MalformedCallError, match="Par"):
+        await model.complete(tools())
+
+
+@pytest.mark.parametrize("reason", ["content_filter", "SAFETY", "RECITATION"])
+async def test_a_filtered_answer_is_an_error_whatever_came_before(server, model, reason):
+    """Half an answer that the filter stopped is not an answer."""
+    server.on(CHAT, sse(delta(content="First, you"), delta(reason)))
+    with pytest.raises(ContentFilterError, match="after 10 characters"):
+        await model.complete(HI)
+
+
+async def test_a_refusal_is_an_error(server, model):
+    """What the model says in place of a structured answer is not its text."""
+    server.on(CHAT, sse(delta(refusal="I'm sorry, I cannot help with that."), delta("stop")))
+    with pytest.raises(ContentFilterError, match="I cannot help"):
+        await model.complete(HI)
+
+
+@pytest.mark.parametrize(
+    "chunks", [[delta("stop")], [delta(content=""), delta("stop")], [delta(content="\n"), delta("stop")], []]
+)
+async def test_an_empty_answer_is_an_error(server, model, chunks):
+    """Nothing is an error, never an empty text."""
+    server.on(CHAT, sse(*chunks))
+    with pytest.raises(EmptyReplyError):
+        await model.complete(HI)
+
+
+@pytest.mark.parametrize("reason", ["stop", "eos", "end_turn", "something_new"])
+async def test_other_reasons_are_an_end(server, model, reason):
+    """Unknown words for an end do not fail an answer that is whole."""
+    server.on(CHAT, sse(delta(content="Hi"), delta(reason)))
+    assert (await model.complete(HI)).finish_reason is FinishReason.STOP
+
+
+async def test_text_that_was_cut_says_so(server, model):
+    """The text is there, and the reason with it."""
+    server.on(CHAT, sse(delta(content="The sky is"), delta("length")))
+    answer = await model.complete(HI)
+    assert (answer.text, answer.finish_reason) == ("The sky is", FinishReason.LENGTH)
+
+
+async def test_an_error_at_the_end_and_a_stream_that_breaks_off_are_tried_again(server, model):
+    """Finish "error", an error object, a missing end, half a line: all are passing."""
+    server.on(
+        CHAT,
+        sse(delta(content="Hi"), delta("error")),
+        sse(delta(content="Hi"), {"error": {"code": 502, "message": "upstream"}}, done=False),
+        sse(delta(content="Hi"), done=False),
+        sse(delta(content="Hi there"), delta("stop")),
+    )
+    assert (await model.complete(HI)).text == "Hi there"
+    assert len(server.bodies(CHAT)) == 4
+
+
+async def test_half_a_chunk_is_a_dropped_connection(server, model):
+    """What cannot be read is not skipped: a piece of the answer would be missing."""
+    server.on(
+        CHAT, sse(delta(content="Hi"), '{"choices": [{"del'), sse(delta(content="Whole"), delta("stop"))
+    )
+    assert (await model.complete(HI)).text == "Whole"
+
+
+async def test_a_gateway_that_gives_up_is_tried_again(server):
+    """Fault kind "silent gateway": a 504 passes, and the answer is streamed and gathered."""
+    clock = Clock()
+    server.on(CHAT, Answer(504, [b"<html>Gateway Time-out</html>"]), sse(delta(content="Hi"), delta("stop")))
+    model = OpenAICompatibleModel("gpt-test", client_for(server, clock))
+    assert (await model.complete(HI)).text == "Hi"
+    assert clock.slept == [1]
+    assert server.bodies(CHAT)[0]["stream"] is True
+    await model.close()
+
+
+async def test_prose_where_a_call_was_required(server, model):
+    """A server that does not hold to `tool_choice` is told on."""
+    server.on(CHAT, sse(delta(content="No."), delta("stop")))
+    with pytest.raises(ReplyError, match="prose where a tool call was required"):
+        await model.complete(tools(tool_choice=REQUIRED))
+
+
+# --- servers differ ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("refusal", "field", "instead"),
+    [
+        ({"error": {"message": "Unknown field", "param": "stream_options"}}, "stream_options", {}),
+        (
+            {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]},
+            "stream_options",
+            {},
+        ),
+        (
+            {
+                "error": {
+                    "message": "'max_tokens' is not supported. Use 'max_completion_tokens'.",
+                    "param": "max_tokens",
+                }
+            },
+            "max_tokens",
+            {"max_completion_tokens": 512},
+        ),
+        ({"error": {"message": "Unsupported value: 'temperature' does not support 0"}}, "temperature", {}),
+    ],
+)
+async def test_an_optional_field_that_is_refused_is_left_out_from_then_on(
+    server, model, refusal, field, instead
+):
+    """The server is asked again at once, and never again with that field."""
+    server.on(CHAT, as_json(refusal, 400), sse(delta(content="Hi"), delta("stop")))
+    for _ in range(2):
+        assert (await model.complete(HI)).text == "Hi"
+    first, second, third = server.bodies(CHAT)
+    assert field in first
+    assert field not in second
+    assert field not in third
+    assert instead.items() <= second.items()
+
+
+async def test_several_refused_fields_and_then_a_real_refusal(server, model):
+    """Each optional field is given up once; what is refused then is refused."""
+    server.on(
+        CHAT,
+        as_json({"error": {"message": "no stream_options"}}, 400),
+        as_json({"error": {"message": "no temperature"}}, 400),
+        as_json({"error": {"message": "no temperature, really"}}, 400),
+    )
+    with pytest.raises(ProviderRequestError, match="really"):
+        await model.complete(HI)
+    assert len(server.bodies(CHAT)) == 3
+
+
+async def test_a_refusal_inside_a_stream_that_was_begun_is_final(server, model):
+    """A piece is out, so nothing is asked again."""
+    server.on(CHAT, sse(delta(content="Hi"), {"error": {"code": 400, "message": "temperature"}}))
+    stream = model.stream(HI)
+    assert [(await anext(stream)).text] == ["Hi"]
+    with pytest.raises(ProviderRequestError):
+        await anext(stream)
+    assert len(server.bodies(CHAT)) == 1
+
+
+async def test_a_model_that_is_not_there_lists_what_is(server, model):
+    """The same help as with other providers."""
+    server.on(
+        CHAT,
+        as_json({"error": {"message": "The model `gpt-9` does not exist", "code": "model_not_found"}}, 404),
+    )
+    with pytest.raises(ModelNotFoundError, match=r'has no model "gpt-test"\. It has: gpt-test\.'):
+        await model.complete(HI)
+
+
+async def test_a_missing_model_on_a_server_that_lists_nothing(server, model):
+    """Without a list the server's own words are kept."""
+    await model.capabilities()
+    server._answers["/v1/models"].clear()
+    server.on(CHAT, as_json({"error": {"message": "no such model: gpt-test"}}, 404))
+    with pytest.raises(ModelNotFoundError, match="no such model"):
+        await model.complete(HI)
+    server.on("/v1/models", as_json({"data": []}))
+    with pytest.raises(ModelNotFoundError, match="It lists no models"):
+        await model.complete(HI)
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({}, (True, True, 0, "schema")),
+        ({"max_model_len": 32768}, (True, True, 32768, "schema")),
+        (
+            {"context_length": 200000, "supported_parameters": ["tools", "structured_outputs"]},
+            (True, True, 200000, "schema"),
+        ),
+        ({"context_length": 8192, "supported_parameters": ["temperature"]}, (False, False, 8192, "text")),
+    ],
+)
+async def test_capabilities_come_from_the_model_list(server, model, entry, expected):
+    """OpenRouter's parameters, vLLM's length; where nothing is said the form itself holds."""
+    server._answers["/v1/models"].clear()
+    server.on("/v1/models", as_json({"data": [{"id": "other"}, {"id": "gpt-test", **entry}]}))
+    found = await model.capabilities()
+    assert (found.tools, found.json_schema, found.context_length, found.encoding) == expected
+    assert found.grammar is False
+    assert isinstance(model, LanguageModel)
+    assert await model.models() == ["other", "gpt-test"]
+
+
+async def test_a_model_that_takes_no_tools_is_refused_before_any_call(server, model):
+    """Provider-strict, from what the list says."""
+    server._answers["/v1/models"].clear()
+    server.on("/v1/models", as_json({"data": [{"id": "gpt-test", "supported_parameters": []}]}))
+    with pytest.raises(ProviderCapabilityError):
+        await model.complete(tools())
+    assert server.bodies(CHAT) == []
+
+
+@pytest.mark.parametrize(
+    "listed", [as_json({"error": "nothing here"}, 404), as_json("odd"), as_json({"data": "odd"})]
+)
+async def test_a_server_without_a_list_is_taken_at_its_word(server, model, listed):
+    """Many gateways have no list; the form they speak defines what they take."""
+    server._answers["/v1/models"].clear()
+    server.on("/v1/models", listed)
+    assert (await model.capabilities()).tools is True
+
+
+async def test_a_refused_key_shows_when_asking_what_there_is(server, model):
+    """The key is the person's to mend, before any question is sent."""
+    server._answers["/v1/models"].clear()
+    server.on("/v1/models", as_json({"error": {"message": "Incorrect API key"}}, 401))
+    with pytest.raises(ProviderAuthError):
+        await model.complete(HI)
+    assert server.bodies(CHAT) == []
+
+
+async def test_llama_cpp_server_takes_grammars_and_says_its_context(server, model):
+    """Its list says llamacpp, its properties the context it runs with; the model's name there may be any."""
+    server._answers["/v1/models"].clear()
+    server.on(
+        "/v1/models",
+        as_json({"data": [{"id": "/models/q.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768}}]}),
+    )
+    server.on("/props", as_json({"default_generation_settings": {"n_ctx": 4096}, "total_slots": 1}))
+    server.on(CHAT, sse(delta(content="a"), delta("stop")))
+    found = await model.capabilities()
+    assert (found.grammar, found.context_length) == (True, 4096)
+    await model.complete(Request(HI.messages, grammar='root ::= "a"'))
+    assert server.bodies(CHAT)[0]["grammar"] == 'root ::= "a"'
+    with pytest.raises(ContextLengthError, match="4096"):
+        await model.complete(Request((Message("user", "some words " * 4000),)))
+
+
+@pytest.mark.parametrize("props", [as_json({"error": "not here"}, 404), as_json({}), as_json([])])
+async def test_llama_cpp_server_that_hides_its_properties(server, model, props):
+    """An unknown context is 0, and refuses nothing."""
+    server._answers["/v1/models"].clear()
+    server.on("/v1/models", as_json({"data": [{"id": "gpt-test", "owned_by": "llamacpp"}]}))
+    server.on("/props", props)
+    assert (await model.capabilities()).context_length == 0
+
+
+async def test_warming_asks_nothing(server, model):
+    """A hosted model would charge for it."""
+    await model.warm("prefix", "key")
+    assert server.seen == []
+
+
+# --- opening -------------------------------------------------------------------------------------------------
+
+
+async def test_opening_sends_the_key_and_keeps_it_out_of_sight(server, monkeypatch):
+    """The key named in the settings is sent, and masked wherever it comes back."""
+    monkeypatch.setenv("MY_KEY", "sk-open-5566778899")
+    model = open_openai("gpt-test", Settings(openai_url=f"{server.url}/v1/", openai_key_name="MY_KEY"))
+    server.on(CHAT, as_json({"error": {"message": "Incorrect API key provided: sk-open-5566778899"}}, 401))
+    with pytest.raises(ProviderAuthError) as caught:
+        await model.complete(HI)
+    await model.close()
+    assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer sk-open-5566778899"}
+    assert "5566778899" not in json.dumps(caught.value.to_dict())
+    assert "5566778899" not in repr(vars(model)) + repr(vars(model._client))
+    assert redact("sk-open-5566778899") == "[secret]"
+
+
+async def test_a_server_on_this_machine_needs_no_key(server):
+    """Without a key none is sent; loopback counts as local; a base URL without /v1 is taken as it is."""
+    server.on("/chat/completions", sse(delta(content="Hi"), delta("stop")))
+    model = open_openai("gpt-test", Settings(openai_url=server.url, local_timeout_sec=55))
+    assert (await model.complete(HI)).text == "Hi"
+    assert (await model.capabilities()).local is True
+    assert model._default_seconds == 55
+    assert all("authorization" not in seen.headers for seen in server.seen)
+    await model.close()
+
+
+def test_a_hosted_server_needs_its_key():
+    """It is missed when the model is opened, not when the first question is lost."""
+    with pytest.raises(ProviderAuthError, match="none named OPENAI_API_KEY"):
+        open_openai("gpt-test", Settings(openai_url="https://api.example.com/v1"))
+
+
+def test_without_a_url_the_setting_is_named():
+    """Nothing is sent to a server nobody chose."""
+    with pytest.raises(SettingsError, match="needs `openai_url`"):
+        open_openai("gpt-test", Settings())
+
+
+async def test_offline_refuses_a_hosted_server(monkeypatch):
+    """`offline` holds for models too."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-offline-1234")
+    model = open_openai("gpt-test", Settings(openai_url="http://8.8.8.8:8000/v1", offline=True))
+    with pytest.raises(AddressRefusedError, match="`offline` is set"):
+        await model.complete(HI)
+
+
+async def test_it_is_unavailable_when_nobody_listens(server):
+    """The person hears which server."""
+    from models.servers import free_port
+
+    model = open_openai("gpt-test", Settings(openai_url=f"http://127.0.0.1:{free_port()}/v1"))
+    with pytest.raises(
+        ProviderUnavailableError, match=r"The server at http://127\.0\.0\.1:\d+/v1 cannot be reached"
+    ):
+        await model.complete(HI)
