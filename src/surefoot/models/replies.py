@@ -44,7 +44,7 @@ class _OpenCall:
             return True
         try:
             json.loads(self.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return True
 
