@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from surefoot.cli.failures import Interrupted, show
-from surefoot.cli.live import Renderer, summary_line
-from surefoot.cli.sentences import value_words
+from surefoot.cli.live import Renderer, summary_lines
+from surefoot.cli.sentences import in_order, value_words
 from surefoot.cli.session import Cli, interruptible
 from surefoot.cli.shown import folded, visible
 
@@ -31,7 +31,7 @@ class Asking:
         self._texts = cli.texts
         self._assistant = assistant
         self._as_json = as_json
-        self._renderer = Renderer(cli.out, answer=not as_json)
+        self._renderer = Renderer(cli.out, assistant.catalogue, answer=not as_json)
         self._start = time.monotonic()
 
     async def ask(self, text: str) -> int:
@@ -81,11 +81,13 @@ class Asking:
         try:
             run = await handle.id()
         except asyncio.CancelledError:
-            self._out.warn(f"  {self._texts('ask.stopped')}")
+            self._out.warn(f"  {self._texts('ask.stopped_unchanged')}")
             return
         journal = await self._assistant.journal()
-        undoable = sum(call.undoable for call in await journal.calls(run))
-        words = self._texts("ask.stopped")
+        calls = await journal.calls(run)
+        undoable = sum(call.undoable for call in calls)
+        changed = any(call.started_at and call.effect != "read" for call in calls)
+        words = self._texts("ask.stopped" if changed else "ask.stopped_unchanged")
         if undoable:
             words += " " + self._texts.count("summary.undo", undoable, run=await journal.short_id(run)) + "."
         self._out.warn(f"  {words}")
@@ -128,11 +130,14 @@ class Asking:
         out.warn("")
         out.warn([("  ", ""), (self._texts("approve.title", tool=visible(call.tool)), "bold")])
         out.warn(f"    {self._texts('approve.effect')}: {self._texts(f'effect_long.{call.effect}')}")
-        for name, value in call.arguments.items():
-            for line in argument_lines(visible(str(name)), value_words(value), out.err.width):
-                out.warn(line)
+        self._show_arguments(call)
         out.wait_for("")
         out.err.write(f"  {self._texts('approve.question')} ")
+
+    def _show_arguments(self, call: Call) -> None:
+        for name, value in in_order(self._assistant.catalogue, call.tool, call.arguments).items():
+            for line in argument_lines(visible(str(name)), value_words(value), self._out.err.width):
+                self._out.warn(line)
 
     # --- the end ---------------------------------------------------------------------------------------------
 
@@ -148,16 +153,15 @@ class Asking:
         elif result.run.stopped_by:
             self._out.warn(f"  {self._texts('ask.limit', limit=result.run.stopped_by, run=short)}")
         self._out.note("")
-        self._out.note(summary_line(self._out, result, short, time.monotonic() - self._start))
+        for line in summary_lines(self._out, result, short, time.monotonic() - self._start):
+            self._out.note(line)
         return result.exit_code
 
     def _tell_waiting(self, result: RunResult, short: str) -> None:
         self._out.warn("")
         for call in result.waiting:
             self._out.warn(f"  {self._texts('approve.waiting', tool=visible(call.tool))}")
-            for name, value in call.arguments.items():
-                for line in argument_lines(visible(str(name)), value_words(value), self._out.err.width):
-                    self._out.warn(line)
+            self._show_arguments(call)
         self._out.warn(f"  {self._texts('approve.later', run=short)}")
 
 

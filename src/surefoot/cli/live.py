@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from surefoot.cli.out import Line, Out
-from surefoot.cli.sentences import call_words, error_words, numbered, result_words, step_words
+from surefoot.cli.out import Channel, Line, Out
+from surefoot.cli.sentences import (
+    call_words,
+    error_words,
+    in_order,
+    numbered,
+    result_words,
+    seconds_words,
+    step_words,
+    steps_in_order,
+)
 from surefoot.cli.shown import cells, one_line, prose
 from surefoot.cli.steps import StepLine, plan_lines, right_words
 from surefoot.events import Event, EventType
 
 if TYPE_CHECKING:
     from surefoot.assistant import RunResult
+    from surefoot.tools.catalogue import Catalogue
 
 Data = Mapping[str, Any]
 
@@ -23,8 +33,9 @@ class Renderer:
     With `answer` the reply is written to standard output, as it comes in a terminal, whole in a pipe.
     """
 
-    def __init__(self, out: Out, *, answer: bool = True) -> None:
+    def __init__(self, out: Out, catalogue: Catalogue, *, answer: bool = True) -> None:
         self._out = out
+        self._catalogue = catalogue
         self._texts = out.texts
         self._line = StepLine(out.err)
         self._answer = answer
@@ -88,9 +99,9 @@ class Renderer:
 
     def _plan(self, data: Data) -> None:
         self._out.wait_for("")
-        for number, step in numbered(data["steps"]):
-            self._steps[number] = step
-        self._note(plan_lines(self._out.err, self._texts, data["steps"]))
+        steps = steps_in_order(self._catalogue, data["steps"])
+        self._steps.update(numbered(steps))
+        self._note(plan_lines(self._out.err, self._texts, steps))
         if data.get("failed"):
             self._out.note([("  ", ""), (self._texts("plan.failed", reason=data["failed"]), "yellow")])
         self._wait_for_rest()
@@ -150,7 +161,9 @@ class Renderer:
     def _called(self, data: Data) -> str:
         arguments = self._of(data, "arguments", None)
         tool = self._of(data, "tool", "")
-        return one_line(tool) if arguments is None else call_words(tool, arguments)
+        return (
+            one_line(tool) if arguments is None else call_words(tool, in_order(self._catalogue, tool, arguments))
+        )
 
     def _notice(self, data: Data) -> None:
         if data.get("text"):
@@ -247,19 +260,27 @@ class Stream:
         self._word = self._gap = ""
 
 
-def summary_line(out: Out, result: RunResult, short: str, seconds: float) -> Line:
+def summary_lines(out: Out, result: RunResult, short: str, seconds: float) -> list[Line]:
     """`2 model calls · 412 tokens (388 from cache) · 9.1 s · surefoot undo 7f3a takes back 2 changes`."""
-    from surefoot.cli.sentences import seconds_words
-
     texts, usage = out.texts, result.usage
     parts = []
     if result.model_calls:
         parts.append(texts.count("summary.model_calls", result.model_calls))
-        tokens = texts.count("summary.tokens", usage.prompt_tokens + usage.output_tokens)
         cached = texts("summary.cached", n=usage.cached_tokens) if usage.cached_tokens else ""
-        parts.append(f"{tokens}{cached}")
+        parts.append(texts.count("summary.tokens", usage.prompt_tokens + usage.output_tokens) + cached)
     parts.append(seconds_words(seconds))
     if result.undoable:
         parts.append(texts.count("summary.undo", result.undoable, run=short))
-    dot = out.err.symbols["dot"].strip() if out.err.can_show("·") else "|"
-    return [(f"  {f' {dot} '.join(parts)}", "dim")]
+    return [[(f"  {line}", "dim")] for line in joined(parts, out.err, "·" if out.err.can_show("·") else "|")]
+
+
+def joined(parts: Sequence[str], channel: Channel, dot: str) -> list[str]:
+    """The parts with dots between them, on as many lines as the terminal needs, none broken inside."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]} {dot} {part}"
+        if channel.width and cells(longer) > channel.width - 2:
+            lines.append(part)
+        else:
+            lines[-1] = longer
+    return lines

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -191,26 +192,37 @@ class Out:
 
 
 class Status:
-    """`planning… 3 s, Ctrl-C stops`, kept up to date until `end`, also while the program is busy."""
+    """`planning… 3 s, Ctrl-C stops`, kept up to date until `end`, also while the program is busy.
+
+    Nothing is written before it has waited a moment, so that quick work shows no flicker.
+    """
 
     def __init__(self, channel: Channel, texts: Texts, what: str, *, since: float | None = None) -> None:
         self.what = what
         self.since = time.monotonic() if since is None else since
         self._texts = texts
         self._channel = channel
-        self._live = self._start()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._show, name="surefoot-status", daemon=True)
+        self._thread.start()
 
-    def _start(self) -> Live | None:
+    def _show(self) -> None:
+        if self._ended.wait(max(STATUS_DELAY - (time.monotonic() - self.since), 0)):
+            return
         if os.environ.get("TERM") == "dumb":
             self._channel.write(f"{self._line()}\n")
-            return None
+            return
+        with contextlib.suppress(BrokenPipeError), self._live():
+            self._ended.wait()
+
+    def _live(self) -> Live:
         from rich.console import Console
         from rich.live import Live
 
         console = Console(
             file=self._channel.stream, markup=False, highlight=False, emoji=False, force_terminal=True
         )
-        live = Live(
+        return Live(
             console=console,
             get_renderable=self._render,
             transient=True,
@@ -218,15 +230,11 @@ class Status:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        with contextlib.suppress(BrokenPipeError):
-            live.start()
-        return live
 
     def _render(self) -> Text:
         from rich.text import Text
 
-        early = time.monotonic() - self.since < STATUS_DELAY
-        return Text("" if early else cut(self._line(), self._channel.width - 1), style="dim")
+        return Text(cut(self._line(), self._channel.width - 1), style="dim")
 
     def _line(self) -> str:
         seconds = int(time.monotonic() - self.since)
@@ -236,6 +244,5 @@ class Status:
 
     def end(self) -> None:
         """Take the line away."""
-        if self._live is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._live.stop()
+        self._ended.set()
+        self._thread.join()

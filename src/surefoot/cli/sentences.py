@@ -11,6 +11,7 @@ from surefoot.cli.texts import Texts
 
 if TYPE_CHECKING:
     from surefoot.journal.types import Call
+    from surefoot.tools.catalogue import Catalogue
 
 RESULT_WIDTH = 200
 """Characters of a result that is no sentence; the whole stands in `show RUN --json`."""
@@ -25,6 +26,20 @@ def numbered(steps: Iterable[Mapping[str, Any]]) -> list[tuple[int, Mapping[str,
         number += not memory
         found.append((0 if memory else number, step))
     return found
+
+
+def in_order(catalogue: Catalogue, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in the order of the tool's schema, what it does not name behind; the journal keeps no order."""
+    names = list(catalogue.get(tool).parameters.get("properties", {})) if tool in catalogue else []
+    place = {name: number for number, name in enumerate(names)}
+    return dict(sorted(arguments.items(), key=lambda item: place.get(item[0], len(place))))
+
+
+def steps_in_order(catalogue: Catalogue, steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The same for every step of a plan."""
+    return [
+        {**step, "arguments": in_order(catalogue, step["tool"] or "", step["arguments"])} for step in steps
+    ]
 
 
 def step_words(step: Mapping[str, Any]) -> str:

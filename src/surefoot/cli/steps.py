@@ -100,10 +100,12 @@ def call_lines(line: StepLine, texts: Texts, call: Call) -> list[list[Piece]]:
     if call.started_at and call.finished_at:
         ms = (call.finished_at - call.started_at).total_seconds() * 1000
     state = texts("show.undone") if call.undone_by else (texts("step.undoable") if call.undoable else "")
-    took = "" if ms is None else ms_words(ms)
-    effect = texts(f"effect.{call.effect}")
+    effects = {name: texts(f"effect.{name}") for name in ("read", "write", "external")}
+    effect = effects[str(call.effect)].ljust(max(map(len, effects.values())))
+    states = [texts("step.undoable"), texts("show.undone")]
+    right = f"{effect}  {'' if ms is None else ms_words(ms):>7}  {state:<{max(map(len, states))}}"
     lines = line(MARKS[str(call.status)], call.ordinal, call_words(call.tool, call.arguments))
-    return lines + line("", "", outcome_words(texts, call), "  ".join(filter(None, [effect, took, state])))
+    return lines + line("", "", outcome_words(texts, call), right)
 
 
 def outcome_words(texts: Texts, call: Call) -> str:

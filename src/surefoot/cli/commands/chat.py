@@ -102,6 +102,7 @@ class Talk:
             history=FileHistory(str(file)),
             completer=completer(lambda: self._runs),
             complete_while_typing=True,
+            reserve_space_for_menu=4,
             output=create_output(sys.stderr),
         )
 

@@ -13,6 +13,7 @@ from surefoot.cli.session import Cli
 if TYPE_CHECKING:
     from surefoot.assistant import Assistant, RunResult
     from surefoot.journal.types import Call, Journal, Run
+    from surefoot.tools.catalogue import Catalogue
 
 STATUS_COLOURS = {"done": "green", "failed": "red", "cancelled": "dim"}
 
@@ -53,8 +54,10 @@ async def runs_in(cli: Cli, assistant: Assistant, limit: int, *, as_json: bool =
     else:
         width = max(len(short) for _, short, _ in rows)
         when = max(len(cli.times.moment(run.created_at)) for run, _, _ in rows)
+        state = max(len(status_words(cli, run, calls)) for run, _, calls in rows)
         for run, short, calls in rows:
-            cli.out.data(_run_line(cli, run, f"{short:<{width}}", when, calls))
+            before = f"  {short:<{width}}  {cli.times.moment(run.created_at):<{when}}  "
+            cli.out.data(_run_line(cli, run, before, f"{status_words(cli, run, calls):<{state}}  "))
     return 0
 
 
@@ -81,19 +84,12 @@ def run_to_dict(run: Run, short: str, calls: list[Call]) -> dict[str, Any]:
     }
 
 
-def _run_line(cli: Cli, run: Run, short: str, when: int, calls: list[Call]) -> list[Piece]:
+def _run_line(cli: Cli, run: Run, before: str, status: str) -> list[Piece]:
     from surefoot.cli.shown import cells, one_line
     from surefoot.cli.steps import fitted
 
-    status = status_words(cli, run, calls)
-    moment = f"{cli.times.moment(run.created_at):<{when}}"
-    before = f"  {short}  {moment}  "
-    taken = cells(before) + max(cells(status), 12) + 2
-    return [
-        (before, ""),
-        (f"{status:<12}  ", STATUS_COLOURS.get(str(run.status), "yellow")),
-        (fitted(one_line(goal_words(cli, run)), cli.out.out, taken), ""),
-    ]
+    goal = fitted(one_line(goal_words(cli, run)), cli.out.out, cells(before + status))
+    return [(before, ""), (status, STATUS_COLOURS.get(str(run.status), "yellow")), (goal, "")]
 
 
 def goal_words(cli: Cli, run: Run) -> str:
@@ -135,7 +131,7 @@ async def show_in(cli: Cli, assistant: Assistant, name: str, *, as_json: bool = 
         cli.out.json({**run_to_dict(run, short, calls), **result.to_dict(), "events": events})
         return 0
     _show_head(cli, result, short)
-    _show_calls(cli, result)
+    _show_calls(cli, assistant.catalogue, result)
     for entry in asked:
         _show_model_call(cli, entry.purpose, entry.model, entry.completion["usage"])
     _show_reply(cli, result)
@@ -157,18 +153,20 @@ def _show_head(cli: Cli, result: RunResult, short: str) -> None:
         out.data(f"  {cli.texts('error.word')}  {run.error['code']}: {one_line(run.error['message'])}")
 
 
-def _show_calls(cli: Cli, result: RunResult) -> None:
+def _show_calls(cli: Cli, catalogue: Catalogue, result: RunResult) -> None:
+    from surefoot.cli.sentences import in_order, steps_in_order
     from surefoot.cli.steps import StepLine, call_lines, plan_lines
 
     out = cli.out
     if result.outline.steps:
         out.data("")
-        for line in plan_lines(out.out, cli.texts, result.outline.to_list()):
+        for line in plan_lines(out.out, cli.texts, steps_in_order(catalogue, result.outline.to_list())):
             out.data(line)
     if result.calls:
         out.data("")
     for call in result.calls:
-        for one in call_lines(StepLine(out.out), cli.texts, call):
+        shown = call.with_(arguments=in_order(catalogue, call.tool, call.arguments))
+        for one in call_lines(StepLine(out.out), cli.texts, shown):
             out.data(one)
 
 
