@@ -74,8 +74,9 @@ def template() -> Iterator[Path]:
 
 
 def canonical(database: Database, *, only: str = "") -> bytes:
-    """Every row of every kit, ordered by key, as canonical JSON. `number` and `undone` are the database's and the
-    journal's own, not the kit's.
+    """Every row of every kit, ordered by key, as canonical JSON.
+
+    `number` and `undone` are the database's and the journal's own, not the kit's.
     """
 
     def read(tx: Any) -> bytes:
