@@ -211,6 +211,19 @@ async def first_model(settings: Settings) -> str:
         await client.close()
 
 
+async def installed(settings: Settings) -> list[str]:
+    """Names of all models of a running Ollama.
+
+    Raises:
+        ProviderError: no Ollama answers.
+    """
+    client = _client(settings)
+    try:
+        return await list_models(client, client.deadline(LOOK_SECONDS))
+    finally:
+        await client.close()
+
+
 async def list_models(client: ProviderClient, deadline: Deadline) -> list[str]:
     """Names of the models, from `/api/tags`."""
     data = await client.json("GET", "/api/tags", deadline=deadline)
