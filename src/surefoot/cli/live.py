@@ -162,7 +162,9 @@ class Renderer:
         arguments = self._of(data, "arguments", None)
         tool = self._of(data, "tool", "")
         return (
-            one_line(tool) if arguments is None else call_words(tool, in_order(self._catalogue, tool, arguments))
+            one_line(tool)
+            if arguments is None
+            else call_words(tool, in_order(self._catalogue, tool, arguments))
         )
 
     def _notice(self, data: Data) -> None:

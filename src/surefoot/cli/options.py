@@ -17,7 +17,8 @@ LastRun: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModelName: TypeAlias = Annotated[
-    str, typer.Option("--model", metavar="PROVIDER:NAME", help="The model, instead of the one in the settings.")
+    str,
+    typer.Option("--model", metavar="PROVIDER:NAME", help="The model, instead of the one in the settings."),
 ]
 OneCall: TypeAlias = Annotated[
     int | None, typer.Option("--call", metavar="N", min=1, help="Only this call of the run.")

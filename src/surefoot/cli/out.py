@@ -7,6 +7,7 @@ plain text and whole lines. Every text passes the redaction of secrets.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
@@ -46,8 +47,8 @@ class Channel:
         self.stream = stream
         self.terminal = stream.isatty()
         self._texts = texts
-        with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined] - files of tests have none
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
     @property
     def width(self) -> int:

@@ -30,7 +30,9 @@ def checked(text: str, what: str) -> str:
     _check_characters(text, what)
     text = text.strip()
     if not text:
-        raise InputError(f"The {what} is empty.", 'Say what you want, as in: surefoot ask "what is due today?"')
+        raise InputError(
+            f"The {what} is empty.", 'Say what you want, as in: surefoot ask "what is due today?"'
+        )
     if len(text) > MAX_CHARS:
         raise InputError(
             f"The {what} has {len(text):,} characters; {MAX_CHARS:,} are allowed.",
@@ -80,7 +82,9 @@ def read_file(name: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableInputError(
-            f"{name!r} cannot be read: {reason}.", "Name a file with text in UTF-8, or - for standard input.", path=name
+            f"{name!r} cannot be read: {reason}.",
+            "Name a file with text in UTF-8, or - for standard input.",
+            path=name,
         ) from error
     return _decoded(data, repr(name))
 

@@ -21,14 +21,15 @@ ANYWHERE = ("--debug", "--quiet")
 class Group(TyperGroup):
     """The commands, with our errors and exit codes around them."""
 
-    def main(  # type: ignore[override] - Typer's signature, with what is not used here in `extra`
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
         complete_var: str | None = None,
-        standalone_mode: bool = True,  # noqa: FBT001, FBT002 - Typer's
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
         **extra: Any,  # noqa: ANN401
-    ) -> int:
+    ) -> Any:  # noqa: ANN401
         """Run; leave the process with the exit code, or return it without `standalone_mode`."""
         given = list(sys.argv[1:] if args is None else args)
         flags, rest = split_flags(given)
@@ -41,7 +42,13 @@ class Group(TyperGroup):
 
         def work() -> Any:  # noqa: ANN401 - what a command returns
             return run(
-                rest, prog_name or "surefoot", complete_var, standalone_mode=False, obj=cli, **extra
+                rest,
+                prog_name or "surefoot",
+                complete_var,
+                standalone_mode=False,
+                windows_expand_args=windows_expand_args,
+                obj=cli,
+                **extra,
             )
 
         code = failures.guarded(out, work, debug=cli.debug)
@@ -80,7 +87,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer's way
+def _version(wanted: bool) -> None:
     if not wanted:
         return
     import platform

@@ -49,7 +49,9 @@ class Cli:
         """Moments in the person's zone."""
         return Times(self.texts, self.settings.zone_name)
 
-    def assistant(self, *, model: str = "", dialogue: str | None = None) -> AbstractAsyncContextManager[Assistant]:
+    def assistant(
+        self, *, model: str = "", dialogue: str | None = None
+    ) -> AbstractAsyncContextManager[Assistant]:
         """The assistant, to be used as `async with`."""
         return open_assistant(self.settings, model=model or None, dialogue=dialogue)
 
@@ -58,9 +60,7 @@ class Cli:
         return asyncio.run(work())
 
 
-def open_assistant(
-    settings: Settings, *, model: str | None = None, dialogue: str | None = None
-) -> Assistant:
+def open_assistant(settings: Settings, *, model: str | None = None, dialogue: str | None = None) -> Assistant:
     """The one place where the command line makes an assistant: the settings' journal, all kits, this model."""
     from surefoot.assistant import Assistant
 

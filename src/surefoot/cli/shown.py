@@ -15,7 +15,7 @@ ELLIPSIS = "…"
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text with what cannot be seen written out (`\\x1b`, `\\u202e`); characters in `keep` stay."""
+    r"""The text with what cannot be seen written out (`\x1b`, `\u202e`); characters in `keep` stay."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(char if char in keep else _visible(char) for char in text)

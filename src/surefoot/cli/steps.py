@@ -17,7 +17,14 @@ MARGIN = "  "
 MIN_WORDS = 24
 """Columns that the words of a line keep; in a terminal narrower than that the rest moves to the next line."""
 
-COLOURS = {"done": "green", "failed": "red", "unsure": "yellow", "back": "cyan", "left": "yellow", "dot": "dim"}
+COLOURS = {
+    "done": "green",
+    "failed": "red",
+    "unsure": "yellow",
+    "back": "cyan",
+    "left": "yellow",
+    "dot": "dim",
+}
 
 
 def plan_lines(channel: Channel, texts: Texts, steps: Iterable[Mapping[str, Any]]) -> list[list[Piece]]:
@@ -61,7 +68,10 @@ class StepLine:
             return [[*head, (words, ""), (fill, ""), (right, "dim")]]
         hang = " " * sum(cells(text) for text, _ in head)
         lines = folded(words, max(room, MIN_WORDS))
-        found: list[list[Piece]] = [[*head, (lines[0], "")], *([(hang, ""), (line, "")] for line in lines[1:])]
+        found: list[list[Piece]] = [
+            [*head, (lines[0], "")],
+            *([(hang, ""), (line, "")] for line in lines[1:]),
+        ]
         if right and cells(lines[-1]) <= room - gap:
             fill = " " * (room - cells(lines[-1]) - cells(right))
             found[-1] += [(fill, ""), (right, "dim")]
@@ -70,7 +80,9 @@ class StepLine:
         return found
 
 
-def right_words(texts: Texts, *, ms: float | None, undoable: bool = False, ordinal: int = 0, step: int = 0) -> str:
+def right_words(
+    texts: Texts, *, ms: float | None, undoable: bool = False, ordinal: int = 0, step: int = 0
+) -> str:
     """`4 ms   undoable`; the call's own number where the step's is another one."""
     took = "" if ms is None else ms_words(ms)
     back = texts("step.undoable") if undoable else ""

@@ -183,7 +183,7 @@ def completer(runs: Callable[[], Iterable[str]]) -> Completer:
             before = document.text_before_cursor
             name, space, started = before.partition(" ")
             if not space and name.startswith("/"):
-                found, word = COMMANDS, name
+                found, word = tuple(COMMANDS), name
             elif name in WITH_RUN and " " not in started:
                 found, word = tuple(runs()), started
             else:

@@ -58,7 +58,11 @@ async def look(cli: Cli) -> list[Check]:
         _settings_file, _data, _zone, _language, _disk, _engine, _weights, _openai, _search,
     ]  # fmt: skip
     checks += [found(cli, settings) for found in here]
-    far: list[Coroutine[Any, Any, Check]] = [_database(cli, settings), _ollama(cli, settings), _model(cli, settings)]
+    far: list[Coroutine[Any, Any, Check]] = [
+        _database(cli, settings),
+        _ollama(cli, settings),
+        _model(cli, settings),
+    ]
     return [*checks, *await asyncio.gather(*far)]
 
 
@@ -81,7 +85,9 @@ def _settings_file(cli: Cli, settings: Settings) -> Check:
     from surefoot.settings import settings_file
 
     path = settings_file()
-    return Check("settings", "ok", _text(cli, "settings_file" if path.exists() else "settings_none", path=path))
+    return Check(
+        "settings", "ok", _text(cli, "settings_file" if path.exists() else "settings_none", path=path)
+    )
 
 
 def _data(cli: Cli, settings: Settings) -> Check:
@@ -94,14 +100,18 @@ def _data(cli: Cli, settings: Settings) -> Check:
             pass
     except OSError as error:
         reason = error.strerror or str(error)
-        return Check("data", "problem", _text(cli, "data_bad", path=folder, reason=reason), _move(cli, "data"))
+        return Check(
+            "data", "problem", _text(cli, "data_bad", path=folder, reason=reason), _move(cli, "data")
+        )
     return Check("data", "ok", _text(cli, "data", path=folder))
 
 
 def _zone(cli: Cli, settings: Settings) -> Check:
     from datetime import UTC, datetime
 
-    return Check("zone", "ok", _text(cli, "zone", zone=settings.zone_name, now=cli.times.moment(datetime.now(UTC))))
+    return Check(
+        "zone", "ok", _text(cli, "zone", zone=settings.zone_name, now=cli.times.moment(datetime.now(UTC)))
+    )
 
 
 def _language(cli: Cli, settings: Settings) -> Check:
@@ -178,7 +188,9 @@ async def _ollama(cli: Cli, settings: Settings) -> Check:
 
     names = await ollama_models(settings)
     if names is None:
-        return Check("ollama", "optional", _text(cli, "ollama_down", url=settings.ollama_url), _move(cli, "ollama"))
+        return Check(
+            "ollama", "optional", _text(cli, "ollama_down", url=settings.ollama_url), _move(cli, "ollama")
+        )
     if not names:
         text = _text(cli, "ollama_none", url=settings.ollama_url)
         return Check("ollama", "optional", text, _move(cli, "ollama_none"))

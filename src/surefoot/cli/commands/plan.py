@@ -47,7 +47,7 @@ def plan(
 
     cli = cli_of(context)
     _check_use(text, written, tools)
-    catalogue = _catalogue(cli, tools)
+    catalogue = _catalogue(tools)
     if written:
         found = _read(cli, written, catalogue)
     else:
@@ -104,7 +104,7 @@ def _check_use(text: list[str] | None, written: str, tools: str) -> None:
         raise typer.BadParameter("standard input can be read once only")
 
 
-def _catalogue(cli: Cli, tools: str) -> Catalogue:
+def _catalogue(tools: str) -> Catalogue:
     from surefoot.tools.catalogue import Catalogue
 
     if not tools:
@@ -128,7 +128,9 @@ def _read(cli: Cli, written: str, catalogue: Catalogue) -> Found:
     from surefoot.planning.parse import parse_outline
 
     outline = parse_outline(read_file(written), catalogue, cli.settings.max_steps)
-    return Found(outline, catalogue, failed=None if outline.steps else "empty", exit_code=int(not outline.steps))
+    return Found(
+        outline, catalogue, failed=None if outline.steps else "empty", exit_code=int(not outline.steps)
+    )
 
 
 async def _made(cli: Cli, request: str, model_name: str, catalogue: Catalogue) -> Found:
@@ -172,7 +174,9 @@ async def _planned(cli: Cli, request: str, model: LanguageModel, catalogue: Cata
     now = datetime.now(UTC).astimezone(ZoneInfo(cli.settings.zone_name))
     planner = OutlinePlanner(model, cli.settings, catalogue)
     made = await planner.plan(request, only=offered, now=now, complete=complete)
-    found = Found(made.outline, catalogue, made.failed, made.skipped, made.encoding, model.name, offered=offered)
+    found = Found(
+        made.outline, catalogue, made.failed, made.skipped, made.encoding, model.name, offered=offered
+    )
     if made.completion is not None:
         found.usage = made.completion.usage
         found.answer = made.completion.text

@@ -92,7 +92,7 @@ def _show(cli: Cli, title: str, rest: str) -> None:
         cli.out.data([(f"  {left}  ", ""), (right, "dim")])
 
 
-def _note(cli: Cli, row: Row) -> tuple[str, str]:
+def _note(_: Cli, row: Row) -> tuple[str, str]:
     tags = " ".join(f"#{tag}" for tag in row["tags"])
     return row["title"], "  ".join(part for part in (row["text"], tags) if part)
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def tools(
     context: typer.Context,
     search: Annotated[
-        str, typer.Option("--search", metavar="TEXT", help="Only tools that have to do with this, best first.")
+        str,
+        typer.Option("--search", metavar="TEXT", help="Only tools that have to do with this, best first."),
     ] = "",
     json: AsJson = False,
 ) -> int:
@@ -27,7 +28,9 @@ def tools(
         from surefoot.assistant.router import Router
 
         ranked = Router(found).rank(search)
-        found = sorted((tool for tool in found if tool.name in ranked), key=lambda tool: ranked.index(tool.name))
+        found = sorted(
+            (tool for tool in found if tool.name in ranked), key=lambda tool: ranked.index(tool.name)
+        )
     if json:
         cli.out.json([tool_to_dict(cli, tool) for tool in found])
     elif not found:
@@ -70,7 +73,11 @@ def _show(cli: Cli, found: list[Tool]) -> None:
         effect = cli.texts(f"effect.{tool.effect}")
         decision = decide(tool, cli.settings.policy)
         after = effect if decision == "auto" else f"{effect}, {cli.texts(f'policy.{decision}')}"
-        lines = folded(signature(tool.name, tool.parameters), max(width - 4, 20)) if width else [signature(tool.name, tool.parameters)]
+        lines = (
+            folded(signature(tool.name, tool.parameters), max(width - 4, 20))
+            if width
+            else [signature(tool.name, tool.parameters)]
+        )
         for line in lines:
             cli.out.data(f"    {line}")
         about = f"{one_line(tool.description.splitlines()[0] if tool.description else '')} ({after})"

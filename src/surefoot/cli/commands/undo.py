@@ -100,7 +100,7 @@ async def _first_call(journal: Journal, call: Call) -> Call:
     while call.tool.startswith(PREFIX):
         run, key, _ = origin(call)
         found = await journal.call(run, key)
-        if found is None or found.key == call.key and found.run == call.run:
+        if found is None or (found.run, found.key) == (call.run, call.key):
             return call
         call = found
     return call
