@@ -26,12 +26,12 @@ from surefoot.models.types import LanguageModel
 from surefoot.settings import load_settings
 from surefoot.storage import Database
 from surefoot.tools.kits import calendar, notes, tasks
-from surefoot.tools.kits.tables import calendar_events as EVENTS
-from surefoot.tools.kits.tables import notes as NOTES
-from surefoot.tools.kits.tables import tasks as TASKS
+from surefoot.tools.kits.tables import calendar_events as events_table
+from surefoot.tools.kits.tables import notes as notes_table
+from surefoot.tools.kits.tables import tasks as tasks_table
 from surefoot.tools.types import Actor, Context
 
-KINDS = {"notes": NOTES, "tasks": TASKS, "events": EVENTS}
+KINDS = {"notes": notes_table, "tasks": tasks_table, "events": events_table}
 SETS = Path(__file__).parent.parent / "tests" / "data"
 
 

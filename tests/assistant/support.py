@@ -34,4 +34,4 @@ async def titles(opened: Assistant, kind: str) -> list[str]:
 
     kit = {"notes": notes, "tasks": tasks}[kind]
     journal = await opened.journal()
-    return sorted(row["title"] for row in await journal.transact(lambda tx: kit.list_rows(tx)))
+    return sorted(row["title"] for row in await journal.transact(kit.list_rows))

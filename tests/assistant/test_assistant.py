@@ -196,7 +196,7 @@ async def test_planning_off_is_said_and_short_noise_is_just_answered():
 
 
 async def test_vague_steps_are_not_guessed():
-    """ "get the weather" names no tool: nothing is called, and that is said."""
+    """A step such as "get the weather" names no tool: nothing is called, and that is said."""
     able = Capabilities(encoding="text", context_length=8192)
     model = ScriptedModel("1. look at the tasks\n2. Reply to the user", "I could not.", capabilities=able)
     async with assistant(model) as ours:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -61,7 +62,7 @@ def shelf(folder: Path) -> dict[str, str]:
 
 async def titles(ours: Any) -> list[str]:
     journal = await ours.journal()
-    return sorted(row["title"] for row in await journal.transact(lambda tx: tasks.list_rows(tx)))
+    return sorted(row["title"] for row in await journal.transact(tasks.list_rows))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -126,7 +127,7 @@ async def test_a_run_in_work_cannot_be_resumed_or_undone_by_another_process(tmp_
             journal = await ours.journal()
             deadline = time.monotonic() + 20
             while not (runs := await journal.runs()) and time.monotonic() < deadline:
-                time.sleep(0.005)
+                await asyncio.sleep(0.005)
             os.kill(process.pid, signal.SIGSTOP)
             run = await journal.run(runs[0].id)
             if run.status in {RunStatus.PLANNING, RunStatus.RUNNING}:

@@ -24,7 +24,8 @@ def capture(ctx: Context, arguments: dict[str, Any]) -> Any:
 
 def at(place: str) -> None:
     """Tell whoever kills us where we are, and stay there for a moment."""
-    print(place, flush=True)
+    sys.stdout.write(f"{place}\n")
+    sys.stdout.flush()
     time.sleep(0.01)
 
 

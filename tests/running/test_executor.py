@@ -90,7 +90,7 @@ async def test_a_kits_write_and_its_result_commit_together(journal):
 
 
 async def test_a_capture_that_says_no_means_that_the_call_never_started(journal):
-    """ "There is no note of that name" comes before the intent, on either side of the database."""
+    """That there is no note of that name comes before the intent, on either side of the database."""
 
     def capture(ctx: Context, arguments: dict[str, Any]) -> Any:
         raise ToolError("There is no such thing.")

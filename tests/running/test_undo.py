@@ -87,7 +87,7 @@ async def test_a_later_edit_is_a_conflict_left_alone_unless_forced(journal, forc
     session = await new_session(journal, [shelf.tool()])
     await put(session, ("a", "v2"), ("b", "1"))
     shelf.values["a"] = "v3"
-    items, own = await undo(session, force=force)
+    items, _ = await undo(session, force=force)
     assert items[0].verdict is Verdict.TAKE_BACK
     assert items[1].verdict is (Verdict.TAKE_BACK if force else Verdict.CONFLICT)
     assert shelf.values == {"a": "v1" if force else "v3"}
