@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from models.servers import Answer, LoopbackServer, as_json, free_port
-from surefoot.errors import AddressRefusedError, MisuseError
+from surefoot.errors import AddressRefusedError, MisuseError, SettingsError
 from surefoot.models.address import AddressPolicy, system_resolver
 from surefoot.models.networks import is_local_host
 from surefoot.settings import Settings
@@ -309,6 +309,14 @@ def test_an_endpoint_may_be_written_in_three_ways_and_must_be_one():
     for wrong in ("ftp://x.com", "http://", "http://u:p@x.com"):
         with pytest.raises(MisuseError):
             AddressPolicy(allowed=[wrong])
+
+
+@pytest.mark.parametrize("url", ["http://ann:hunter22@x.com/v1", "ftp://x.com", "http://a b", "http://", ""])
+def test_a_setting_that_is_no_endpoint_is_the_persons_to_mend(url):
+    """The error is about the setting, and shows no password that stands in it."""
+    with pytest.raises(SettingsError) as caught:
+        AddressPolicy.for_endpoint(url, Settings())
+    assert "hunter22" not in str(caught.value.to_dict())
 
 
 def test_only_the_endpoint_is_connected_to_even_by_address():

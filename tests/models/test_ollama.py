@@ -20,6 +20,7 @@ from surefoot.errors import (
     ProviderTimeoutError,
     ProviderUnavailableError,
     ReplyError,
+    SettingsError,
 )
 from surefoot.models.ollama import HOSTED_SECONDS, OllamaModel, first_model, open_ollama
 from surefoot.models.types import (
@@ -589,3 +590,10 @@ async def test_usage_has_the_seconds_of_the_answer(server):
     assert answer.usage == Usage(26, 0, 282, 0.0)
     assert clock.slept == [1]
     await model.close()
+
+
+def test_a_password_in_ollama_url_is_not_shown():
+    """The setting is refused before its text gets into any message."""
+    with pytest.raises(SettingsError) as caught:
+        open_ollama("q", Settings(ollama_url="http://ann:hunter22@127.0.0.1:11434"))
+    assert "hunter22" not in str(caught.value.to_dict())

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from surefoot.errors import AddressRefusedError, MisuseError
+from surefoot.errors import AddressRefusedError, MisuseError, SettingsError
 from surefoot.models.checks import seconds_allowed
 from surefoot.models.networks import LOCAL_NAMES, IPAddress, is_loopback, why_not_public
 
@@ -83,8 +83,17 @@ class AddressPolicy:
 
     @classmethod
     def for_endpoint(cls, url: str, settings: Settings) -> AddressPolicy:
-        """For one configured endpoint: its host and port and nothing else."""
-        return cls(allowed=[url], public=False, offline=settings.offline)
+        """For one configured endpoint: its host and port and nothing else.
+
+        Raises:
+            SettingsError: the URL is none, or has a user name in it.
+        """
+        try:
+            return cls(allowed=[url], public=False, offline=settings.offline)
+        except (MisuseError, AddressRefusedError) as error:
+            raise SettingsError(
+                error.message, "Write it like http://127.0.0.1:11434; a key goes into the keyring."
+            ) from error
 
     def check(self, url: str | httpx.URL) -> Endpoint:
         """Refuse what can be refused without the network; the host and port where nothing speaks against it.

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from surefoot.errors import ModelNotFoundError, NoModelError, ProviderError
+from surefoot.errors import ModelFileError, ModelNotFoundError, NoModelError, ProviderError
 
 if TYPE_CHECKING:
     from surefoot.models.types import LanguageModel
@@ -79,7 +79,11 @@ def local_ready(settings: Settings) -> bool:
         return False
     from surefoot.models import weights
 
-    return weights.find(EMBEDDED, settings) is not None
+    try:
+        weights.require(EMBEDDED, settings)
+    except ModelFileError:
+        return False
+    return True
 
 
 async def _running_ollama(settings: Settings) -> str:
