@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from models.servers import Answer, Clock, LoopbackServer, as_json, client_for, ndjson
+from models.servers import Answer, Clock, LoopbackServer, as_json, client_for, free_port, ndjson
 from surefoot.errors import (
     ContextLengthError,
     EmptyReplyError,
@@ -22,7 +22,7 @@ from surefoot.errors import (
     ReplyError,
     SettingsError,
 )
-from surefoot.models.ollama import HOSTED_SECONDS, OllamaModel, first_model, open_ollama
+from surefoot.models.ollama import HOSTED_SECONDS, OllamaModel, first_model, installed, open_ollama
 from surefoot.models.types import (
     NONE,
     REQUIRED,
@@ -563,6 +563,14 @@ async def test_ollama_on_loopback_counts_as_local(server):
     far = open_ollama("q", Settings(ollama_url="http://gpu.example.com:11434"))
     assert far._default_seconds == HOSTED_SECONDS
     assert far._local is False
+
+
+async def test_what_is_installed(server):
+    """The names of a running server, and an error where none runs."""
+    server.on("/api/tags", as_json(TAGS))
+    assert await installed(Settings(ollama_url=server.url)) == ["qwen3:4b", "gemma4:e2b"]
+    with pytest.raises(ProviderUnavailableError, match="cannot be reached"):
+        await installed(Settings(ollama_url=f"http://127.0.0.1:{free_port()}"))
 
 
 async def test_the_first_model_is_one_with_tools(server):
