@@ -13,6 +13,7 @@ from surefoot.models.types import AUTO, Capabilities, Message
 from surefoot.planning import encodings, schemas
 from surefoot.planning.encodings import Question, choose, described, plan_request, prefix
 from surefoot.planning.vocabulary import MEMORY
+from surefoot.tools import kits
 from surefoot.tools.catalogue import Catalogue
 
 
@@ -166,9 +167,11 @@ def test_a_tool_in_one_line(catalogue):
     assert described(type(spec)("bare"), "signatures") == "bare()"
 
 
-def test_signatures_keep_the_built_in_catalogue_under_2000_tokens(catalogue):
+@pytest.mark.parametrize("layout", ["signatures", "schemas"])
+def test_both_layouts_keep_the_built_in_catalogue_under_2000_tokens(layout):
     """The budget of the catalogue part; at 3 characters a token, worse than any tokenizer does here."""
-    listed = "\n".join(described(spec, "signatures") for spec in catalogue.specs())
+    built_in = Catalogue(kits.builtin())
+    listed = "\n".join(described(spec, layout) for spec in built_in.specs())
     assert len(listed) / 3 < 2000
 
 

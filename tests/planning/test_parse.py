@@ -92,6 +92,7 @@ def test_list_markers_of_any_script_are_stripped(marker, catalogue):
         "'webSearch query='x''",
         "1. `webSearch query='x'`",
         "`webSearch query='x'",
+        "1. - [ ] a) webSearch query='x'",
     ],
 )
 def test_emphasis_backticks_and_wrapping_quotes_are_stripped(line, catalogue):
@@ -191,6 +192,7 @@ def test_json_that_is_no_plan_is_prose(catalogue):
     assert kinds(parse_outline('[{"name": "sendMail", "arguments": {"to": "x"}}]', catalogue)) == ["prose"]
     assert kinds(parse_outline("[" * 3000, catalogue)) == []
     assert kinds(parse_outline('{"answer": 5}', catalogue)) == ["prose"]
+    assert kinds(parse_outline('{"name": 5, "tool": null}', catalogue)) == ["prose"]
     assert kinds(
         parse_outline('{"name": {"name": {"name": {"name": {"name": {"name": {"name": "x"}}}}}}}', catalogue)
     ) == ["prose"]

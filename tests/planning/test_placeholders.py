@@ -183,6 +183,12 @@ def test_code_asks_for_a_model_where_it_would_guess(text, result, tool):
     [
         ("<each note id from step 1>", NOTES, "listNotes", ["a1", "b2"]),
         ("<each id, from step 1>", NOTES["notes"], "", ["a1", "b2"]),
+        (
+            "<each note id, from step 1>",
+            NOTES | {"total": 2, "message": "2 notes"},
+            "listNotes",
+            ["a1", "b2"],
+        ),
         ("<every title from step 1>", NOTES, "", ["A", "B"]),
         ("<each note id from step 1>", {"notes": []}, "listNotes", []),
         ("<each result from step 1>", ["x", "y"], "", ["x", "y"]),

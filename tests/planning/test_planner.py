@@ -166,6 +166,8 @@ async def test_refused_encoding_falls_back_to_free_text_once(settings, catalogue
     assert scripted.requests[1].tools == ()
     never = model(ProviderCapabilityError("No."), ProviderCapabilityError("No."), encoding="own")
     assert (await planned(never, settings, catalogue)).failed == "capability"
+    plain = model(ProviderCapabilityError("No."))
+    assert ((await planned(plain, settings, catalogue)).failed, len(plain.requests)) == ("capability", 1)
 
 
 async def test_the_call_goes_through_the_callers_function(settings, catalogue):
@@ -224,6 +226,17 @@ async def test_dialogue_date_and_query_stand_behind_the_catalogue(settings, cata
     assert places == sorted(places)
     assert asked.endswith("his most famous songs")
     assert second.messages[1].content == "The request: what is on my list"
+
+
+async def test_layout_of_the_catalogue_can_be_switched(settings, catalogue):
+    """Signatures or schemas, so that both can be measured."""
+    for layout, shown in (
+        ("signatures", "addTask(title: text, due?: text)"),
+        ("schemas", '"name":"addTask"'),
+    ):
+        scripted = model(PLAN)
+        await OutlinePlanner(scripted, settings, catalogue, layout=layout).plan("find x")
+        assert shown in scripted.requests[0].messages[0].content
 
 
 async def test_max_steps_comes_from_the_settings(catalogue):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from surefoot.planning.literals import Bare, literal, unwrapped
 from surefoot.planning.parse import parse_step
-from surefoot.planning.tokens import Bare, literal, read_value, unwrapped
+from surefoot.planning.tokens import read_value
 
 
 def arguments(line, catalogue):

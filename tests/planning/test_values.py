@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surefoot.planning.tokens import Bare
+from surefoot.planning.literals import Bare
 from surefoot.planning.values import fits, resolved, type_of, typed, types_of
 
 ROOT = {

@@ -135,10 +135,17 @@ def today(now: datetime) -> str:
 
 
 def plan_request(
-    catalogue: Tools, encoding: Encoding, question: Question, *, max_steps: int, timeout: float, num_ctx: int
+    catalogue: Tools,
+    encoding: Encoding,
+    question: Question,
+    *,
+    max_steps: int,
+    timeout: float,
+    num_ctx: int,
+    layout: Layout = "signatures",
 ) -> Request:
     """The one model call of a plan."""
-    head = prefix(catalogue, encoding, max_steps=max_steps)
+    head = prefix(catalogue, encoding, max_steps=max_steps, layout=layout)
     offered = schemas.among(
         (schemas.memory_spec(prompt("memory").text), *catalogue.specs()), _allowed(question.only)
     )

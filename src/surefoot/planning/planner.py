@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from surefoot.errors import ProviderCapabilityError, SurefootError
 from surefoot.models.types import Capabilities, Completion, LanguageModel, Message, Request
 from surefoot.planning import encodings
-from surefoot.planning.encodings import Encoding, Question, Tools
+from surefoot.planning.encodings import Encoding, Layout, Question, Tools
 from surefoot.planning.outline import Outline
 
 if TYPE_CHECKING:
@@ -53,12 +53,16 @@ class OutlinePlanner:
         model: the model that answers, or the one that `planner_model` names.
         settings: `planner_enabled`, the time-outs, `max_steps`, `num_ctx` and the least lengths of a request.
         catalogue: the whole catalogue; `only` narrows it for one plan.
+        layout: how the prompt lists the tools; the resolver needs the same one to share the cached prefix.
     """
 
-    def __init__(self, model: LanguageModel, settings: Settings, catalogue: Tools) -> None:
+    def __init__(
+        self, model: LanguageModel, settings: Settings, catalogue: Tools, *, layout: Layout = "signatures"
+    ) -> None:
         self.model = model
         self.settings = settings
         self.catalogue = catalogue
+        self.layout = layout
 
     async def plan(
         self,
@@ -119,6 +123,7 @@ class OutlinePlanner:
             max_steps=settings.max_steps,
             timeout=seconds,
             num_ctx=settings.num_ctx,
+            layout=self.layout,
         )
         completion: Completion | None = None
         try:

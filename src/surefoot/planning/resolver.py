@@ -25,7 +25,7 @@ from surefoot.models.types import (
 )
 from surefoot.planning import encodings, json_forms, lines, parse, placeholders, schemas
 from surefoot.planning._prompts import prompt
-from surefoot.planning.encodings import Encoding, Tools
+from surefoot.planning.encodings import Encoding, Layout, Tools
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.planner import Complete, time_out, within
 from surefoot.planning.values import type_of, typed, types_of
@@ -61,12 +61,15 @@ class _Ask:
 
 
 class StepResolver:
-    """Resolves steps over one catalogue, with one model where code is not enough."""
+    """Resolves steps over one catalogue, with one model where code is not enough. Arguments as `OutlinePlanner`."""
 
-    def __init__(self, model: LanguageModel, settings: Settings, catalogue: Tools) -> None:
+    def __init__(
+        self, model: LanguageModel, settings: Settings, catalogue: Tools, *, layout: Layout = "signatures"
+    ) -> None:
         self.model = model
         self.settings = settings
         self.catalogue = catalogue
+        self.layout = layout
 
     async def resolve(
         self,
@@ -89,7 +92,7 @@ class StepResolver:
             now: the run's clock, in the person's zone.
             complete: makes the model call; the model's own `complete` by default.
         """
-        known = vocabulary(self.catalogue.specs())
+        known = vocabulary(self.catalogue)
         if step.kind is not StepKind.TOOL or step.tool not in known.shapes:
             return None
         if step.concrete:
@@ -115,7 +118,9 @@ class StepResolver:
 
     def _request(self, ask: _Ask, encoding: Encoding, able: Capabilities) -> Request:
         """Behind the planner's prefix, so that its cache serves this call as well."""
-        head = encodings.prefix(self.catalogue, encoding, max_steps=self.settings.max_steps)
+        head = encodings.prefix(
+            self.catalogue, encoding, max_steps=self.settings.max_steps, layout=self.layout
+        )
         spec = next(spec for spec in self.catalogue.specs() if spec.name == ask.shape.name)
         most = MAX_FAN_OUT if ask.each else 1
         called = ask.step.text.startswith(spec.name)

@@ -11,14 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from surefoot.planning.literals import Bare, unescaped, unwrapped
+
 MAX_DEPTH: Final = 32
 """Nesting of lists and objects; deeper is left over, so that no text can exhaust the stack."""
-
-
-class Bare(str):
-    """An unquoted scalar as it was written; a schema decides whether `5` is a number or a text."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +89,6 @@ _CLOSES: Final = {
     "object": re.compile(r"\s*(?:\}|[:：]|[,，]\s*(?:[\"'‘“}]|[\w.$-]+\s*[:：]))"),
     "alone": re.compile(r"\s*\Z"),
 }
-_ESCAPE: Final = re.compile(
-    r"\\(u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|x[0-9a-fA-F]{2}|.)", re.DOTALL
-)
-_SIMPLE_ESCAPES: Final = {
-    "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'", "`": "`", "\n": "",
-}  # fmt: skip
-_INT: Final = re.compile(r"[+-]?\d{1,400}", re.ASCII)
-_FLOAT: Final = re.compile(r"[+-]?(?:\d{1,400}\.\d*|\.\d+|\d{1,400}(?=[eE]))(?:[eE][+-]?\d{1,4})?", re.ASCII)
-_LITERALS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
-
-
-def literal(text: str) -> Any:  # noqa: ANN401 - any JSON scalar
-    """The number, boolean or null that an unquoted text spells in JSON or Python; else the text itself."""
-    if text in _LITERALS:
-        return _LITERALS[text]
-    if _INT.fullmatch(text):
-        return int(text)
-    if _FLOAT.fullmatch(text):
-        number = float(text)
-        return number if abs(number) != float("inf") else text
-    return text
 
 
 def read_call(
@@ -146,17 +121,6 @@ def read_value(text: str, start: int = 0) -> tuple[Any, int] | None:
     except _Unreadable:
         return None
     return unwrapped(value), end
-
-
-def unwrapped(value: Any) -> Any:  # noqa: ANN401 - any value in, the same out
-    """The value with every `Bare` read as the literal it spells."""
-    if isinstance(value, Bare):
-        return literal(str(value))
-    if isinstance(value, list):
-        return [unwrapped(item) for item in value]
-    if isinstance(value, dict):
-        return {key: unwrapped(item) for key, item in value.items()}
-    return value
 
 
 _Read = tuple[list[tuple[str | None, Any]], str, bool, int]
@@ -241,7 +205,7 @@ def _pair(text: str, at: int, context: _Context) -> tuple[tuple[str | None, Any]
 
 
 def _key_text(written: str) -> str:
-    return _unescaped(written[1:-1]) if written.startswith('"') else written
+    return unescaped(written[1:-1]) if written.startswith('"') else written
 
 
 def _value(text: str, at: int, context: _Context, depth: int) -> tuple[Any, int]:
@@ -261,14 +225,13 @@ def _value(text: str, at: int, context: _Context, depth: int) -> tuple[Any, int]
     found = _BARE[context].match(text, at)
     if not found:
         raise _Unreadable
-    return _bare(found.group(), at, found.end(), text)
+    return _bare(found.group(), found.end(), text)
 
 
-def _bare(written: str, at: int, end: int, text: str) -> tuple[Bare, int]:
+def _bare(written: str, end: int, text: str) -> tuple[Bare, int]:
     """An unquoted scalar; a full stop that ends the line is no part of a number."""
     if end == len(text) and written.endswith(".") and written[:-1].isdigit():
         return Bare(written[:-1]), end - 1
-    del at
     return Bare(written), end
 
 
@@ -286,7 +249,7 @@ def _quoted(text: str, at: int, context: _Context) -> tuple[str, int]:
         found = _QUOTED.match(text, at)
         if not found:
             raise _Unreadable(unfinished=True)
-        return _unescaped(found.group(1)), found.end()
+        return unescaped(found.group(1)), found.end()
     if mark in _APOSTROPHES:
         return _apostrophe_quoted(text, at, context)
     if mark in _DOUBLE:
@@ -338,25 +301,11 @@ def _apostrophe_quoted(text: str, at: int, context: _Context) -> tuple[str, int]
 
 def _apostrophe_value(text: str, at: int, end: int) -> str:
     inner = text[at + 1 : end]
-    return _unescaped(inner) if text[at] == "'" else inner
+    return unescaped(inner) if text[at] == "'" else inner
 
 
 def _is_word(text: str, at: int) -> bool:
     return 0 <= at < len(text) and text[at].isalnum()
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(_escape, text) if "\\" in text else text
-
-
-def _escape(found: re.Match[str]) -> str:
-    body = found.group(1)
-    if body[0] == "u" and len(body) > 1:
-        units = [int(part[:4], 16) for part in body.replace("\\", "").split("u")[1:]]
-        return b"".join(unit.to_bytes(2, "big") for unit in units).decode("utf-16-be", "replace")
-    if body[0] == "x" and len(body) > 1:
-        return chr(int(body[1:], 16))
-    return _SIMPLE_ESCAPES.get(body, found.group())
 
 
 def _list(text: str, at: int, depth: int) -> tuple[list[Any], int]:

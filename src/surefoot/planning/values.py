@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot.planning.tokens import Bare, literal, read_value, unwrapped
+from surefoot.planning.literals import Bare, literal, unwrapped
+from surefoot.planning.tokens import read_value
 
 Schema = dict[str, Any]
 _ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
