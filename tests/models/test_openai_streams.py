@@ -268,14 +268,27 @@ async def test_all_calls_at_index_zero_with_ids_of_their_own(server, model):
 async def test_whole_calls_at_one_index_without_ids(server, model, index):
     """No ids and one index, or none: a name behind complete arguments begins the next call."""
     chunks = [
-        call('{"city": "X"}', index=index, name="get_weather"),
-        call({"n": 1}, index=index, name="notes_add"),
+        call({"city": "X"}, index=index, name="get_weather"),
+        call('{"n": 1}', index=index, name="notes_add"),
+        call({"city": "Z"}, index=index, name="get_weather"),
     ]
     found = await gathered(server, model, *chunks)
     assert [(name, arguments) for _, name, arguments in found] == [
         ("get_weather", {"city": "X"}),
         ("notes.add", {"n": 1}),
+        ("get_weather", {"city": "Z"}),
     ]
+
+
+async def test_a_call_with_an_id_behind_a_whole_one_without(server, model):
+    """The new id is the new call's, not the late id of the one before it."""
+    chunks = [
+        call('{"city": "X"}', name="get_weather"),
+        call('{"city": "Y"}', call_id="b", name="get_weather"),
+    ]
+    found = await gathered(server, model, *chunks)
+    assert [arguments for _, _, arguments in found] == [{"city": "X"}, {"city": "Y"}]
+    assert found[1][0] == "b"
 
 
 async def test_a_tail_without_id_and_index_continues_the_last_call(server, model):

@@ -189,19 +189,6 @@ def open_ollama(model: str, settings: Settings) -> OllamaModel:
     )
 
 
-async def installed(settings: Settings) -> list[str]:
-    """The names of the models of a running Ollama, as it orders them.
-
-    Raises:
-        ProviderError: no Ollama answers.
-    """
-    client = _client(settings)
-    try:
-        return await list_models(client, client.deadline(LOOK_SECONDS))
-    finally:
-        await client.close()
-
-
 async def first_model(settings: Settings) -> str:
     """The first model of a running Ollama that supports tools, else the first that chats; empty where it has none.
 

@@ -99,15 +99,21 @@ class CallGatherer:
     def _find(self, call_id: str, index: int | None, name: str) -> _OpenCall | None:
         if call_id:
             known = next((call for call in self._calls if call.id == call_id), None)
-            return known or self._nameless(index)
-        at_index = next((call for call in self._calls if index in call.indexes), None)
-        if at_index is not None:
-            return None if name and at_index.name and at_index.whole else at_index
-        return self._calls[-1] if self._calls and not name else None
+            return known or self._at(index, name, without_id=True)
+        found = self._at(index, name)
+        if found or name or any(index in call.indexes for call in self._calls):
+            return found
+        return self._calls[-1] if self._calls else None
 
-    def _nameless(self, index: int | None) -> _OpenCall | None:
-        """The call at this index that has no id yet: some servers send the id after the first piece."""
-        return next((call for call in self._calls if index in call.indexes and not call.id), None)
+    def _at(self, index: int | None, name: str, *, without_id: bool = False) -> _OpenCall | None:
+        """The call at this index, unless a name behind complete arguments says that the next one begins.
+
+        `without_id`: only one that has no id yet, for some servers send the id after the first piece.
+        """
+        call = next((call for call in self._calls if index in call.indexes), None)
+        if call is None or (without_id and call.id) or (name and call.name and call.whole):
+            return None
+        return call
 
     def _begin(self, call_id: str) -> _OpenCall:
         call = _OpenCall(id=call_id)
