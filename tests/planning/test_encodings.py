@@ -80,7 +80,7 @@ def test_own_form_hands_the_tools_to_the_model(catalogue):
 def test_router_narrows_the_answer_and_not_the_prompt(catalogue):
     """`only` narrows what may be called, with the directive always allowed; the messages stay the same."""
     wide = request(catalogue, "own", Question("find x"))
-    narrow = request(catalogue, "own", Question("find x", only=("webSearch",)))
+    narrow = request(catalogue, "own", Question("find x", only=("webSearch", "notATool")))
     assert (wide.only, narrow.only) == (None, (MEMORY, "webSearch"))
     assert (narrow.messages, narrow.tools, narrow.tool_choice) == (wide.messages, wide.tools, AUTO)
     bound = request(catalogue, "schema", Question("find x", only=("webSearch",)))

@@ -158,7 +158,7 @@ def plan_request(
         messages=(*head.messages, Message("user", _asked(question))),
         tools=head.tools,
         tool_choice=AUTO,
-        only=_allowed(question.only) if encoding == "own" else None,
+        only=_narrowed(offered) if encoding == "own" and question.only is not None else None,
         max_calls=max_steps + 1,
         placeholders=True,
         json_schema=schema,
@@ -173,6 +173,11 @@ def plan_request(
 def _allowed(only: Sequence[str] | None) -> tuple[str, ...] | None:
     """The directive is always allowed."""
     return None if only is None else (MEMORY, *only)
+
+
+def _narrowed(offered: Sequence[ToolSpec]) -> tuple[str, ...]:
+    """Names that the request really has: a router may know tools that this catalogue does not."""
+    return tuple(spec.name for spec in offered)
 
 
 def lines_grammar_of(tools: Sequence[ToolSpec], max_calls: int, *, placeholders: bool = False) -> str:
