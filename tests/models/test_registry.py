@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import surefoot.models
 from models.servers import LoopbackServer, as_json, free_port
 from surefoot import ScriptedModel
-from surefoot.errors import ModelNotFoundError, NoModelError, SettingsError
+from surefoot.errors import ModelFileError, ModelNotFoundError, NoModelError, SettingsError
 from surefoot.models import default_model, open_model, planner_model, registry
 from surefoot.models.ollama import OllamaModel
 from surefoot.models.openai_compatible import OpenAICompatibleModel
@@ -117,6 +118,24 @@ async def test_else_the_embedded_model(nobody, monkeypatch):
     monkeypatch.setitem(registry.PROVIDERS, "local", "local_for_tests:open_local")
     monkeypatch.setattr(registry, "local_ready", lambda settings: True)
     assert (await default_model(nobody)).name == f"local:{registry.EMBEDDED}"
+
+
+@pytest.mark.parametrize(
+    ("extra", "here", "ready"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_the_embedded_model_is_ready_with_its_extra_and_its_weights(monkeypatch, nobody, extra, here, ready):
+    """Both are needed; neither is loaded to find out."""
+
+    def require(name, settings):
+        if not here:
+            raise ModelFileError(f"{name} is not here")
+        return Path("model.gguf")
+
+    module = ModuleType("weights_for_tests")
+    module.require = require
+    monkeypatch.setattr(surefoot.models, "weights", module, raising=False)
+    monkeypatch.setattr(registry, "find_spec", lambda name: object() if extra else None)
+    assert registry.local_ready(nobody) is ready
 
 
 @pytest.mark.parametrize("running", ["nobody", "without models", "broken"])
