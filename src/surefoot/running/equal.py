@@ -19,8 +19,8 @@ class EqualCalls:
     async def earlier(self, call: Call, scope: str) -> Call | None:
         """An equal call that was done and answers this one too; an equal write under way is waited for."""
         if call.effect is Effect.READ:
-            return self._reads.get(_same(call))
-        pending = self._writes.get((scope, _same(call)))
+            return self._reads.get(_same(call)) if self._reads else None
+        pending = self._writes.get((scope, _same(call))) if self._writes else None
         found = await asyncio.shield(pending) if pending else None
         return found if found is not None and found.status is CallStatus.DONE else None
 

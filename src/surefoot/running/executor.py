@@ -7,7 +7,7 @@ resolve the name -> coerce and validate the arguments -> merge equal calls -> po
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from surefoot.running.equal import EqualCalls
 from surefoot.running.session import Session
 from surefoot.running.takeup import may_start_again
 from surefoot.tools.arguments import prepare
-from surefoot.tools.types import Context, Effect, Tool
+from surefoot.tools.types import Context, Effect, Tool, new_id
 
 ONE_EVENT: EventList = [(EventType.NOTICE, {})]
 """For counting an event that is told elsewhere."""
@@ -219,13 +219,15 @@ class Executor:
         intended: list[Call] = []
 
         def image(tx: Connection | None) -> Any:  # noqa: ANN401 - JSON
-            return undo.capture(replace(ctx, tx=tx), call.arguments) if undo else None
+            return undo.capture(ctx.within(tx), call.arguments) if undo else None
 
         def body(tx: Connection | None, started: Call) -> Finished:
             intended.append(started)
-            before = image(tx)
-            result = tool.invoke(replace(ctx, tx=tx), call.arguments)
-            return self._finished(tool, started, before, result, image(tx))
+            inside = ctx.within(tx)
+            before = undo.capture(inside, call.arguments) if undo else None
+            result = tool.invoke(inside, call.arguments)
+            after = undo.capture(inside, call.arguments) if undo else None
+            return self._finished(tool, started, before, result, after)
 
         begun, events = records.begin(call)
         try:
@@ -324,7 +326,7 @@ class Executor:
             run=run.id,
             key=request.key,
             ordinal=0,
-            id=self.session.tool_context(request.key).new_id(),
+            id=new_id(run.id, request.key),
             tool=tool.name if tool else request.tool,
             arguments=arguments if isinstance(arguments, dict) else {"": records.as_json(arguments)},
             effect=tool.effect if tool else Effect.EXTERNAL,

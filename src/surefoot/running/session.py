@@ -104,7 +104,7 @@ class Session:
             zone=self.run.context["zone"],
             language=self.run.context["language"],
             settings=self.settings,
-            services=dict(self.services),
+            services=self.services,
         )
 
     async def load(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -63,13 +63,26 @@ class Context:
     language: str
     settings: Settings
     tx: Connection | None = None
-    services: dict[str, Any] = field(default_factory=dict)
+    services: Mapping[str, Any] = field(default_factory=dict)
     """What the person's program handed in: an HTTP client, an address policy."""
 
     def new_id(self, number: int = 0) -> str:
         """The `number`th new id of this call: 12 hex digits, the same again when the call is resumed."""
-        seed = f"{self.run}/{self.call}/{number}".encode()
-        return hashlib.sha256(seed).hexdigest()[:12]
+        return new_id(self.run, self.call, number)
+
+    def within(self, tx: Connection | None) -> Context:
+        """The same context inside this transaction."""
+        return Context(
+            self.run,
+            self.call,
+            self.actor,
+            self.now,
+            self.zone,
+            self.language,
+            self.settings,
+            tx,
+            self.services,
+        )
 
     @property
     def open_tx(self) -> Connection:
@@ -80,6 +93,11 @@ class Context:
                 "Run it through the executor.",
             )
         return self.tx
+
+
+def new_id(run: str, call: str, number: int = 0) -> str:
+    """The `number`th new id of a call: 12 hex digits of a hash, so that a resumed call makes the same."""
+    return hashlib.sha256(f"{run}/{call}/{number}".encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
