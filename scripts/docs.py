@@ -18,6 +18,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "errors.md": pages.errors,
     "exit-codes.md": pages.exit_codes,
     "events.md": pages.events,
+    "tools.md": pages.tools,
+    "cli.md": pages.cli,
 }
 
 

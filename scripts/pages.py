@@ -267,3 +267,53 @@ def _json_type(part: dict[str, Any]) -> str:
         return f"list of {_json_type(part.get('items', {}))}"
     words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes or no"}
     return words.get(part.get("type", ""), "any value")
+
+
+def cli() -> str:
+    """Every command with its arguments and options, from the command line's own help."""
+    import typer
+
+    from surefoot.cli import app
+
+    root = typer.main.get_command(app)
+    commands = "\n\n".join(_command(path, command) for path, command in _leaves("surefoot", root))
+    return f"""# Command line
+
+{root.help}
+
+In a pipe the output is plain text, with `--json` it is JSON. What a script can rely on: [exit codes](exit-codes.md).
+Options of every command:
+
+{table(("option", "what it does"), _options(root))}
+
+{commands}
+"""
+
+
+def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - Typer's own classes
+    for name, child in command.commands.items():
+        if hasattr(child, "commands"):
+            yield from _leaves(f"{path} {name}", child)
+        elif not child.hidden:
+            yield f"{path} {name}", child
+
+
+def _command(path: str, command: Any) -> str:  # noqa: ANN401
+    usage = " ".join([path, *command.collect_usage_pieces(_context(command))])
+    parts = [f"## {path}", inspect.cleandoc(command.help or ""), f"```\n{usage}\n```"]
+    options = _options(command)
+    parts += [table(("option", "what it does"), options)] if options else []
+    return "\n\n".join(parts)
+
+
+def _context(command: Any) -> Any:  # noqa: ANN401
+    return command.context_class(command)
+
+
+def _options(command: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+    skipped = {"help", "install_completion", "show_completion"}
+    wanted = [
+        item for item in command.params if item.param_type_name == "option" and item.name not in skipped
+    ]
+    records = [item.get_help_record(_context(command)) for item in wanted]
+    return [(f"`{record[0]}`", record[1]) for record in records if record]
