@@ -266,6 +266,8 @@ def _parameters(name: str, signature: _Signature, described: dict[str, str]) -> 
     required = [key for key in signature.annotations if key not in signature.defaults]
     if required:
         parameters["required"] = required
+    if not properties:
+        parameters["additionalProperties"] = False  # a schema that declares nothing would take anything
     if definitions:
         parameters["$defs"] = definitions
     return parameters
