@@ -1,0 +1,96 @@
+"""Exactly one of several texts, with how likely each was."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from surefoot.errors import ProviderRequestError
+from surefoot.models.grammar import choice_grammar
+
+Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Sends a body and gives the last event."""
+
+CANDIDATES = 200
+"""Tokens whose probability is asked for. llama.cpp gives them before the grammar when the model's first pick already
+fits, so that the choices stand among all the others."""
+NEGLIGIBLE = 1e-4
+"""A branch less likely than this is not followed any further; its share stays with its first choice."""
+
+
+async def probabilities(ask: Ask, body: dict[str, Any], choices: Sequence[str]) -> tuple[float, ...]:
+    """One probability for each choice, together 1, under the rule that the answer is one of them.
+
+    The tree of choices is walked from its root: each node costs one token, and choices that part at their first token
+    cost one node in all.
+    """
+    shares = dict.fromkeys(choices, 0.0)
+    nodes = [(b"", 1.0, list(shares))]
+    while nodes:
+        written, share, among = nodes.pop()
+        for ending, chance in (await _branches(ask, body, written.decode(), among)).items():
+            left = (
+                [one for one in among if one.encode().startswith(written + ending)]
+                if ending
+                else [written.decode()]
+            )
+            if len(left) == 1 or chance * share < NEGLIGIBLE or not _whole(written + ending):
+                for one in left:
+                    shares[one] += chance * share / len(left)
+            else:
+                nodes.append((written + ending, chance * share, left))
+    total = sum(shares.values())
+    return tuple(shares[one] / total for one in choices)
+
+
+def _whole(text: bytes) -> bool:
+    """No character is cut in two: some tokens are half of one."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+async def _branches(ask: Ask, body: dict[str, Any], written: str, among: list[str]) -> dict[bytes, float]:
+    """What may follow `written`, token by token, with its share; nothing at all ends the answer there."""
+    rests = [one[len(written) :].encode() for one in among]
+    last = await ask({**body, **_sampling(among, written), "prompt": body["prompt"] + written})
+    found: dict[bytes, float] = {}
+    for candidate in _candidates(last):
+        token = bytes(candidate["bytes"])
+        if token in rests if not token else any(rest.startswith(token) for rest in rests):
+            found[token] = found.get(token, 0.0) + float(candidate["prob"])
+    total = sum(found.values())
+    if total <= 0:
+        raise ProviderRequestError(
+            f"None of the choices {among} was among the model's {CANDIDATES} likeliest tokens.",
+            "Name the choices in words.",
+        )
+    return {token: chance / total for token, chance in found.items()}
+
+
+def _candidates(last: dict[str, Any]) -> list[dict[str, Any]]:
+    tokens = last.get("completion_probabilities") or []
+    return list(tokens[0].get("top_probs") or []) if tokens else []
+
+
+def _sampling(among: list[str], written: str) -> dict[str, Any]:
+    """Settings under which `top_probs` are the model's own chances among the allowed tokens."""
+    rests = [one[len(written) :] for one in among]
+    grammar = choice_grammar([rest for rest in rests if rest])
+    if "" in rests:
+        grammar = grammar.rstrip() + ' | ""\n'
+    return {
+        "grammar": grammar,
+        "n_predict": 1,
+        "n_probs": CANDIDATES,
+        "post_sampling_probs": True,
+        "temperature": 1.0,
+        "top_k": 0,
+        "top_p": 1.0,
+        "min_p": 0.0,
+        "seed": 0,
+        "stop": [],
+        "stream": False,
+    }
