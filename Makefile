@@ -58,7 +58,8 @@ docs: install
 	$(BIN)/python scripts/docs.py
 
 bench: pull
-	$(BIN)/python -m benchmarks
+	@status=0; for file in benchmarks/*.py; do \
+	  echo "== $$file"; $(BIN)/python "$$file" || status=1; done; exit $$status
 
 clean:
 	rm -rf .venv .stamp* .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
