@@ -225,7 +225,8 @@ def _comments(enum: type) -> dict[str, str]:
     found = {}
     for node in body.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            comment = lines[node.lineno - 1].partition("  # ")[2]
+            written = lines[node.lineno - 1 : node.end_lineno]
+            comment = next((line.partition("  # ")[2] for line in written if "  # " in line), "")
             found[node.targets[0].id] = comment.partition(" - ")[2] if comment.startswith("noqa") else comment
     return found
 

@@ -22,9 +22,9 @@ class EventType(StrEnum):
     STEP_STARTED = "step.started"  # step (1-based), text
     STEP_UNRESOLVED = "step.unresolved"  # step, text, reason
     CALL_INTENDED = "call.intended"  # call (id), step, tool, arguments, effect
-    CALL_DONE = "call.done"  # call, ordinal, step, tool, result, ms, undoable, merged_into (ordinal of an equal call)
+    CALL_DONE = "call.done"  # call, ordinal, step, tool, result, ms, undoable, merged_into (an ordinal)
     CALL_FAILED = "call.failed"  # call, tool, error
-    CALL_REFUSED = "call.refused"  # call, step, tool, arguments, effect, error (policy, budget, arguments, unknown tool)
+    CALL_REFUSED = "call.refused"  # call, step, tool, arguments, effect, error (why it may not)
     CALL_INTERRUPTED = "call.interrupted"  # call, tool
     CALL_UNKNOWN = "call.unknown"  # call, tool: it may or may not have happened
     APPROVAL_NEEDED = "approval.needed"  # call, step, tool, arguments, effect

@@ -58,7 +58,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What a model is told of a tool. `parameters` is a JSON Schema object (draft 2020-12), possibly without properties."""
+    """What a model is told of a tool. `parameters` is a JSON Schema object (2020-12), possibly without properties."""
 
     name: str
     description: str = ""
