@@ -99,7 +99,8 @@ class Bench:
         found = self.db.read_sync(
             lambda tx: {
                 table: [
-                    dict(row._mapping) for row in tx.exec_driver_sql(f"SELECT * FROM {table} ORDER BY id").fetchall()
+                    dict(row._mapping)
+                    for row in tx.exec_driver_sql(f"SELECT * FROM {table} ORDER BY id").fetchall()
                 ]
                 for table in TABLES
             }

@@ -31,7 +31,8 @@ def refused(properties: dict[str, Any], raw: Any, *required: str, **more: Any) -
 
 
 @pytest.mark.parametrize(
-    "text", ["12345", '{"a":1}', "[1, 2]", "true", "null", "1e5", '"quoted"', "007", " 5 ", "{'a': 1}", "NaN", ""]
+    "text",
+    ["12345", '{"a":1}', "[1, 2]", "true", "null", "1e5", '"quoted"', "007", " 5 ", "{'a': 1}", "NaN", ""],
 )
 def test_text_that_looks_like_json_stays_text(text: str):
     """A parameter that takes text gets the text, sign for sign."""
@@ -107,7 +108,7 @@ def test_what_does_not_fit_is_refused_with_the_value(schema: Any, value: Any):
 
 @pytest.mark.parametrize("value", [None, "", "None"])
 def test_unset_optionals_are_dropped(value: Any):
-    """"", null and "None" mean that there is no value."""
+    """An empty text, null and "None" mean that there is no value."""
     schema = {"ns": TEXT, "selector": TEXT, "limit": WHOLE, "kind": {"enum": ["a"]}}
     assert read(schema, {"ns": "x", "selector": value, "limit": value, "kind": value}, "ns") == {"ns": "x"}
 
@@ -120,7 +121,8 @@ def test_more_words_for_unset_where_no_text_is_allowed(value: str):
 
 
 @pytest.mark.parametrize(
-    ("schema", "value"), [(TEXT, None), (TEXT, "None"), (WHOLE, None), (WHOLE, ""), (WHOLE, "None"), (FLAG, "null")]
+    ("schema", "value"),
+    [(TEXT, None), (TEXT, "None"), (WHOLE, None), (WHOLE, ""), (WHOLE, "None"), (FLAG, "null")],
 )
 def test_unset_is_an_error_where_it_is_required(schema: Any, value: Any):
     """The message says that it is required, and what stood there."""
@@ -145,7 +147,9 @@ def test_enum_case_is_folded_when_unique(value: str):
     assert read({"p": {"enum": ["markdown", "json"]}}, {"p": value}, "p") == {"p": "markdown"}
 
 
-@pytest.mark.parametrize(("choices", "value"), [(["markdown", "json"], "pdf"), (["A", "a"], "á"), (["AB", "ab"], "Ab")])
+@pytest.mark.parametrize(
+    ("choices", "value"), [(["markdown", "json"], "pdf"), (["A", "a"], "á"), (["AB", "ab"], "Ab")]
+)
 def test_enum_is_refused_with_the_allowed_values(choices: list[str], value: str):
     """Never replaced by the nearest, nor by one of two."""
     error = refused({"p": {"enum": choices}}, {"p": value}, "p")
@@ -181,7 +185,8 @@ def test_an_object_as_text_is_read(raw: Any):
 
 
 @pytest.mark.parametrize(
-    ("schema", "value"), [(WHOLE, 0), (FLAG, False), (TEXT, ""), ({"type": "array"}, []), (NUMBER, 0.0), ({"type": "object"}, {})]
+    ("schema", "value"),
+    [(WHOLE, 0), (FLAG, False), (TEXT, ""), ({"type": "array"}, []), (NUMBER, 0.0), ({"type": "object"}, {})],
 )
 def test_falsy_values_are_values(schema: Any, value: Any):
     """0, false and the empty text of a required argument are kept."""
@@ -198,7 +203,8 @@ def test_unknown_keys_are_dropped_with_a_notice():
 
 
 @pytest.mark.parametrize(
-    "more", [{"additionalProperties": True}, {"additionalProperties": TEXT}, {"patternProperties": {"^col": TEXT}}]
+    "more",
+    [{"additionalProperties": True}, {"additionalProperties": TEXT}, {"patternProperties": {"^col": TEXT}}],
 )
 def test_keys_the_schema_allows_are_kept(more: dict[str, Any]):
     """A schema may be open on purpose."""
@@ -324,7 +330,14 @@ def test_where_the_schema_says_url(name: str, schema: Any):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("query", "example.com tips"), ("query", "example.com"), ("location", "St.Ives"), ("curl", "a.b.com"), ("urlText", "a.com")]
+    ("name", "value"),
+    [
+        ("query", "example.com tips"),
+        ("query", "example.com"),
+        ("location", "St.Ives"),
+        ("curl", "a.b.com"),
+        ("urlText", "a.com"),
+    ],
 )
 def test_addresses_are_left_alone_elsewhere(name: str, value: str):
     """A search or a place is no address, whatever it looks like."""
@@ -333,7 +346,9 @@ def test_addresses_are_left_alone_elsewhere(name: str, value: str):
 
 def test_urls_in_lists():
     """Every item of a list of addresses; other types pass."""
-    assert read({"urls": {"type": "array", "items": TEXT}}, {"urls": ["a.com"]}) == {"urls": ["https://a.com"]}
+    assert read({"urls": {"type": "array", "items": TEXT}}, {"urls": ["a.com"]}) == {
+        "urls": ["https://a.com"]
+    }
     assert read({"url": {"type": ["string", "integer"]}}, {"url": 5}) == {"url": 5}
 
 
@@ -343,7 +358,9 @@ def test_urls_in_lists():
 def test_references_inside_the_schema():
     """Definitions are followed, also in a circle."""
     tree = {"type": "object", "properties": {"n": WHOLE, "next": {"$ref": "#/$defs/tree"}}}
-    found = read({"p": {"$ref": "#/$defs/tree"}}, {"p": {"n": "1", "next": {"n": "2"}}}, **{"$defs": {"tree": tree}})
+    found = read(
+        {"p": {"$ref": "#/$defs/tree"}}, {"p": {"n": "1", "next": {"n": "2"}}}, **{"$defs": {"tree": tree}}
+    )
     assert found == {"p": {"n": 1, "next": {"n": 2}}}
     loop = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
     assert read({"p": TEXT}, {"p": "x"}, **{"$defs": loop}) == {"p": "x"}
@@ -372,7 +389,12 @@ def test_ids_and_dialects_in_schemas():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"type": "object", "properties": {"p": {"type": "wrong"}}}, {"properties": 5}, {"properties": {"p": {"enum": "x"}}}]
+    "parameters",
+    [
+        {"type": "object", "properties": {"p": {"type": "wrong"}}},
+        {"properties": 5},
+        {"properties": {"p": {"enum": "x"}}},
+    ],
 )
 def test_a_schema_that_is_none(parameters: dict[str, Any]):
     """That is the developer's to mend, and named so."""

@@ -68,7 +68,9 @@ def test_two_names_never_fall_together(written: str):
     assert caught.value.details["suggestions"] == ["tool.name", "tool_name"]
 
 
-@pytest.mark.parametrize(("written", "near"), [("addNotes", "addNote"), ("searchWeb", "webSearch"), ("navigate_page", NAMES[2])])
+@pytest.mark.parametrize(
+    ("written", "near"), [("addNotes", "addNote"), ("searchWeb", "webSearch"), ("navigate_page", NAMES[2])]
+)
 def test_near_misses_are_suggested(written: str, near: str):
     """A wrong name comes with the names it may have meant."""
     with pytest.raises(NotFoundError) as caught:
@@ -160,10 +162,16 @@ def test_bare_and_input_schema_forms():
     """Parameters may be missing, or called input_schema; alternatives are walked."""
     (bare,) = Catalogue.from_function_schemas([{"name": "a"}])
     assert bare.parameters == {"type": "object", "properties": {}}
-    item = {"name": "b", "input_schema": {"properties": {"x": {"anyOf": [{"type": "float"}, {"type": "null"}]}}}}
+    item = {
+        "name": "b",
+        "input_schema": {"properties": {"x": {"anyOf": [{"type": "float"}, {"type": "null"}]}}},
+    }
     (other,) = Catalogue.from_function_schemas([item])
     assert other.parameters["properties"]["x"] == {"anyOf": [{"type": "number"}, {"type": "null"}]}
-    item = {"name": "c", "parameters": {"properties": {"x": {"type": "dict", "additionalProperties": {"type": "int"}}}}}
+    item = {
+        "name": "c",
+        "parameters": {"properties": {"x": {"type": "dict", "additionalProperties": {"type": "int"}}}},
+    }
     (open_ended,) = Catalogue.from_function_schemas([item])
     assert open_ended.parameters["properties"]["x"]["additionalProperties"] == {"type": "integer"}
 
@@ -206,13 +214,19 @@ def test_duplicates_in_a_list_of_schemas():
 @pytest.mark.parametrize(
     ("parameters", "line"),
     [
-        ({"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}, "f(a: text, b?: int)"),
+        (
+            {"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]},
+            "f(a: text, b?: int)",
+        ),
         ({"properties": {"a": {"enum": ["x", "y"], "default": "x"}}}, "f(a?: x|y = x)"),
         ({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}, "f(a?: list of text)"),
         ({"properties": {"a": {"type": "array"}}}, "f(a?: list of any)"),
         ({"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}, "f(a?: int or null)"),
         ({"properties": {"a": {"type": ["boolean", "number"]}}}, "f(a?: bool or number)"),
-        ({"properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}}, "f(a?: {b?: text})"),
+        (
+            {"properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}},
+            "f(a?: {b?: text})",
+        ),
         ({"properties": {"a": {"type": "object"}, "b": {}, "c": True}}, "f(a?: object, b?: any, c?: any)"),
         ({"properties": {"a": {"const": 5}}}, "f(a?: 5)"),
         ({"properties": {"a": {"enum": list(range(20))}}}, "f(a?: 0|1|2|3|4|5|6|7|8|9|10|11|…)"),

@@ -114,7 +114,9 @@ def test_bad_names_are_refused(name: str):
     assert repr(name) in caught.value.message
 
 
-@pytest.mark.parametrize("name", ["addNote", "chrome-devtools__navigate_page", "calendar.createEvent", "x" * 64])
+@pytest.mark.parametrize(
+    "name", ["addNote", "chrome-devtools__navigate_page", "calendar.createEvent", "x" * 64]
+)
 def test_foreign_names_are_taken(name: str):
     """Hyphens, dots and underscores occur in names from elsewhere."""
     assert tool(name=name)(greet).name == name
@@ -226,6 +228,7 @@ def everything(
     maybe: str | None = None,
     limit: int | None = 10,
     title: Annotated[str, "the heading"] = "",
+    *,
     size: Annotated[int, Field(ge=1, description="how big")] = 1,
     either: int | bool = 3,
 ) -> list[Any]:
@@ -319,9 +322,10 @@ def test_dates_stay_text_for_the_model_and_are_read_for_the_function(tmp_path: P
 
 
 def odd_docs(a: str) -> None:
-    """First line
+    """First line.
 
     Args:
+      a: what it is
       :::
     """
 

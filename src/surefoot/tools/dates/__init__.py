@@ -65,7 +65,8 @@ def resolve_range(
         return first, last
     earlier = _a_year_before(last.day, ctx_now)
     again = resolve_date(str(since), earlier, zone, language) if earlier else first
-    if again.first >= last.last:
+    same_day = (again.day.month, again.day.day) == (first.day.month, first.day.day)
+    if not same_day or again.first >= last.last:
         raise ToolError(
             f"The range ends ({last.display}) before it begins ({first.display}).",
             "Give since before until, with years where they matter.",

@@ -23,10 +23,9 @@ def by_dateparser(text: str, now: datetime, code: str, order: str) -> Span | dat
         "RETURN_AS_TIMEZONE_AWARE": False,
     }
     try:
-        parser = DateDataParser(languages=[code], settings=settings)
+        data = DateDataParser(languages=[code], settings=settings).get_date_data(text)
     except ValueError:
         return None
-    data = parser.get_date_data(text)
     if data.date_obj is None:
         return None
     if data.period == "time":
