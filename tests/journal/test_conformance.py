@@ -64,7 +64,11 @@ async def test_a_run_is_kept_whole(journal):
     run = new_run(
         kind="undo",
         actor=Actor("mission", "Täglich: früh"),
-        context={"now": "2026-11-30T18:30:00+01:00", "dialogue": "d", "deep": [{"b": None, "a": [1, 2.5, True]}]},
+        context={
+            "now": "2026-11-30T18:30:00+01:00",
+            "dialogue": "d",
+            "deep": [{"b": None, "a": [1, 2.5, True]}],
+        },
         parent="fedcba9876543210",
         created_at=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=5))),
     )
@@ -74,7 +78,11 @@ async def test_a_run_is_kept_whole(journal):
     assert kept.with_(updated_at=None) == run.with_(updated_at=None)
     assert kept.updated_at is not None
     done = made.with_(
-        status=RunStatus.DONE, reply="fertig ✓", incomplete=True, stopped_by="rounds", error={"code": "x", "message": "y"}
+        status=RunStatus.DONE,
+        reply="fertig ✓",
+        incomplete=True,
+        stopped_by="rounds",
+        error={"code": "x", "message": "y"},
     )
     written = await journal.set_run(done)
     assert await journal.run(RUN) == written
@@ -100,7 +108,9 @@ async def test_an_id_is_given_once(journal):
 async def test_only_results_of_a_run_change(journal):
     """Goal, kind, actor, parent and lease are not written by `set_run`."""
     run = await journal.create_run(new_run())
-    other = run.with_(goal="other", kind="undo", parent="p", owner="me", actor=Actor("person", "p"), reply="r")
+    other = run.with_(
+        goal="other", kind="undo", parent="p", owner="me", actor=Actor("person", "p"), reply="r"
+    )
     written = await journal.set_run(other)
     assert written == await journal.run(RUN)
     assert written.with_(updated_at=None) == run.with_(reply="r", updated_at=None)
@@ -123,7 +133,12 @@ async def test_what_is_not_there_is_not_found(journal):
     ):
         with pytest.raises(NotFoundError, match=f"nobody|{RUN}"):
             await asked
-    assert await journal.calls("nobody") == await journal.events("nobody") == await journal.model_calls("nobody") == []
+    assert (
+        await journal.calls("nobody")
+        == await journal.events("nobody")
+        == await journal.model_calls("nobody")
+        == []
+    )
     assert await journal.call("nobody", "x") is None
     assert await journal.model_call("nobody", "x") is None
 
@@ -164,7 +179,9 @@ async def test_a_run_is_found_by_a_short_text(journal):
     assert sorted(raised.value.details["candidates"]) == ["abcd111111111111", "abcd222222222222"]
 
 
-@pytest.mark.parametrize("text", ["", "abc", "fff", "abce", "last run", "%", "____", "abcd%", "ff'f", "fffg", "ffff0000000000001"])
+@pytest.mark.parametrize(
+    "text", ["", "abc", "fff", "abce", "last run", "%", "____", "abcd%", "ff'f", "fffg", "ffff0000000000001"]
+)
 async def test_a_text_that_fits_no_run_is_not_found(journal, text):
     """Too short, unknown, or no id at all: never a run by chance, never a pattern."""
     await journal.create_run(new_run("ffff000000000000"))
@@ -277,7 +294,7 @@ async def test_an_older_fence_writes_nothing(journal):
 
     for write in (
         journal.set_run(old.with_(reply="late")),
-        journal.intend(a_call("step.2"), lambda tx: ran.append(tx), [note("late")], fence=old.fence),
+        journal.intend(a_call("step.2"), ran.append, [note("late")], fence=old.fence),
         journal.finish(call, body, fence=old.fence),
         journal.perform(a_call("step.3"), None, (), lambda tx, _: body(tx), fence=old.fence),
         journal.add_call(a_call("step.2"), [note("late")], fence=old.fence),
@@ -338,7 +355,10 @@ async def test_claiming_from_a_dead_process_closes_its_calls(journal):
     assert (taken.status, taken.owner) == (RunStatus.INTERRUPTED, current_owner())
     assert taken.fence > run.fence
     assert [call.status for call in await journal.calls(RUN)] == [CallStatus.UNKNOWN]
-    assert [event.type for event in await journal.events(RUN)] == [EventType.RUN_STATUS, EventType.CALL_UNKNOWN]
+    assert [event.type for event in await journal.events(RUN)] == [
+        EventType.RUN_STATUS,
+        EventType.CALL_UNKNOWN,
+    ]
 
 
 async def test_an_owner_on_another_host_is_gone_when_it_gives_no_sign(journal, clock):
@@ -377,7 +397,7 @@ async def test_many_claim_and_one_gets_it(journal):
     """Claims that come together leave one owner."""
     await journal.create_run(new_run())
     me = current_owner()
-    host, pid, start = me.split("/")
+    _, pid, start = me.split("/")
     owners = [f"elsewhere-{number}/{pid}/{start}" for number in range(8)]
     results = await asyncio.gather(*[journal.claim(RUN, owner) for owner in owners], return_exceptions=True)
     won = [one for one in results if isinstance(one, Run)]
@@ -403,7 +423,10 @@ async def test_a_call_is_kept_whole(journal):
     assert intended == call.with_(ordinal=1, before={"rows": []})
     assert await journal.calls(RUN) == [intended]
     end = intended.with_(
-        status=CallStatus.DONE, after={"rows": [1]}, result={"id": "x"}, finished_at=datetime(2026, 1, 2, tzinfo=UTC)
+        status=CallStatus.DONE,
+        after={"rows": [1]},
+        result={"id": "x"},
+        finished_at=datetime(2026, 1, 2, tzinfo=UTC),
     )
     assert await journal.finish(intended, lambda tx: Finished(end)) == end
     assert await journal.call(RUN, "step.1") == end
@@ -414,7 +437,9 @@ async def test_a_call_is_kept_whole(journal):
     assert await journal.call(RUN, "step.2") is None
 
 
-@pytest.mark.parametrize("value", [0, False, "", [], {}, None, "null", "0", [None], {"": 0}, 1e300, -0.5, 10**30])
+@pytest.mark.parametrize(
+    "value", [0, False, "", [], {}, None, "null", "0", [None], {"": 0}, 1e300, -0.5, 10**30]
+)
 async def test_falsy_and_odd_results_stay_what_they_are(journal, value):
     """0, False, "", [] and None are five different results."""
     await journal.create_run(new_run())
@@ -429,7 +454,9 @@ async def test_the_journal_counts_calls(journal):
     """Ordinals count from 1 in each run, and stand in the events that must name them."""
     await journal.create_run(new_run())
     await journal.create_run(new_run("f" * 16))
-    first = await journal.intend(a_call("b"), None, [(EventType.CALL_INTENDED, {"call": "b"}), note("with it")])
+    first = await journal.intend(
+        a_call("b"), None, [(EventType.CALL_INTENDED, {"call": "b"}), note("with it")]
+    )
     second = await journal.add_call(
         a_call("a", status=CallStatus.WAITING), [(EventType.APPROVAL_NEEDED, {"call": "a"})]
     )
@@ -446,7 +473,9 @@ async def test_the_journal_counts_calls(journal):
 async def test_calls_made_together_get_different_ordinals(journal):
     """However many are intended at once, nobody shares a number."""
     await journal.create_run(new_run())
-    calls = await asyncio.gather(*[journal.intend(a_call(f"step.{n}"), None, [note(str(n))]) for n in range(20)])
+    calls = await asyncio.gather(
+        *[journal.intend(a_call(f"step.{n}"), None, [note(str(n))]) for n in range(20)]
+    )
     assert sorted(call.ordinal for call in calls) == list(range(1, 21))
     assert [event.seq for event in await journal.events(RUN)] == list(range(1, 21))
 
@@ -488,7 +517,10 @@ async def test_perform_is_intent_and_result(journal):
     assert (call.status, call.ordinal, call.before, call.result) == (CallStatus.DONE, 1, "before", "r")
     assert await journal.call(RUN, "step.1") == call
     assert (seen[0].status, seen[0].before, seen[0].ordinal) == (CallStatus.INTENDED, "before", 1)
-    assert [event.type for event in await journal.events(RUN)] == [EventType.CALL_INTENDED, EventType.CALL_DONE]
+    assert [event.type for event in await journal.events(RUN)] == [
+        EventType.CALL_INTENDED,
+        EventType.CALL_DONE,
+    ]
 
     def fails(tx, intended):
         raise ValueError("stop")
@@ -554,7 +586,9 @@ async def test_an_external_call_that_may_have_happened_is_never_repeated(journal
     await journal.set_call(call.with_(status=CallStatus.DONE))  # it was found out
 
 
-@pytest.mark.parametrize("way", [[CallStatus.APPROVED, CallStatus.INTENDED, CallStatus.DONE], [CallStatus.DECLINED]])
+@pytest.mark.parametrize(
+    "way", [[CallStatus.APPROVED, CallStatus.INTENDED, CallStatus.DONE], [CallStatus.DECLINED]]
+)
 async def test_a_waiting_call_is_approved_or_declined(journal, way):
     """The way of an approval; what is declined stays declined."""
     await journal.create_run(new_run())
@@ -606,7 +640,12 @@ async def test_the_result_does_not_change_what_was_asked_for(journal):
     other = call.with_(tool="other", arguments={}, effect=Effect.READ, ordinal=9, status=CallStatus.DONE)
     assert (await journal.finish(call, lambda tx: Finished(other))).ordinal == 1
     kept = await journal.call(RUN, "step.1")
-    assert (kept.tool, kept.arguments, kept.effect, kept.ordinal) == ("addNote", {"title": "x"}, Effect.WRITE, 1)
+    assert (kept.tool, kept.arguments, kept.effect, kept.ordinal) == (
+        "addNote",
+        {"title": "x"},
+        Effect.WRITE,
+        1,
+    )
 
 
 # --- model calls, events -------------------------------------------------------------------------------------
@@ -637,7 +676,9 @@ async def test_events_count_from_one_and_can_be_followed(journal):
     await journal.append(RUN, [note("1"), note("2")])
     await journal.append(RUN, [])
     run = await journal.run(RUN)
-    await journal.set_run(run.with_(status=RunStatus.PLANNING), [(EventType.RUN_STATUS, {"status": "planning"})])
+    await journal.set_run(
+        run.with_(status=RunStatus.PLANNING), [(EventType.RUN_STATUS, {"status": "planning"})]
+    )
     events = await journal.events(RUN)
     assert [(event.run, event.seq) for event in events] == [(RUN, seq) for seq in (1, 2, 3, 4)]
     assert [event.seq for event in await journal.events(RUN, after=2)] == [3, 4]
@@ -677,9 +718,13 @@ async def test_secrets_do_not_reach_the_journal(journal):
     """Each way in masks what is registered: as it is, inside JSON, in keys, and URL-encoded."""
     secret = "p@ss wörd"
     with redaction.secrets(secret):
-        await journal.create_run(new_run(context={secret: secret}).with_(goal=f"use {secret}"), [note(secret)])
+        await journal.create_run(
+            new_run(context={secret: secret}).with_(goal=f"use {secret}"), [note(secret)]
+        )
         call = a_call(arguments={"password": secret, "url": "https://x.y/?q=p%40ss%20w%C3%B6rd"})
-        call = await journal.intend(call, lambda tx: [secret], [(EventType.CALL_INTENDED, {"arguments": {"p": secret}})])
+        call = await journal.intend(
+            call, lambda tx: [secret], [(EventType.CALL_INTENDED, {"arguments": {"p": secret}})]
+        )
         end = call.with_(status=CallStatus.DONE, result=secret, after={secret: 1}, error={"message": secret})
         await journal.finish(call, lambda tx: Finished(end, [(EventType.CALL_DONE, {"result": secret})]))
         await journal.add_model_call(ModelCall(RUN, "plan", "plan", "m", {"text": secret}))
@@ -702,7 +747,9 @@ async def test_secrets_do_not_reach_the_journal(journal):
         assert form not in kept
 
 
-@pytest.mark.parametrize("text", ["\ud83d", "a\x00b", "\u2028\n\t", "🎂", "e\u0301", "\\u0041", "''\";--", "\x7f\x01"])
+@pytest.mark.parametrize(
+    "text", ["\ud83d", "a\x00b", "\u2028\n\t", "🎂", "e\u0301", "\\u0041", "''\";--", "\x7f\x01"]
+)
 async def test_any_text_is_kept(journal, text):
     """Half a surrogate pair, NUL, separators and quotes break nothing. In JSON they come back as they were."""
     await journal.create_run(new_run().with_(goal=text), [note(text)])
@@ -806,7 +853,21 @@ async def test_memories_are_found_in_many_languages(journal, language):
 
 @pytest.mark.parametrize(
     "question",
-    ['"', "tea OR", "AND", "NOT tea", "tea*", "(tea", "NEAR(tea 2)", "words:tea", "-tea", "^tea", "te'a", "tea\x00", "{tea}"],
+    [
+        '"',
+        "tea OR",
+        "AND",
+        "NOT tea",
+        "tea*",
+        "(tea",
+        "NEAR(tea 2)",
+        "words:tea",
+        "-tea",
+        "^tea",
+        "te'a",
+        "tea\x00",
+        "{tea}",
+    ],
 )
 async def test_a_question_is_never_syntax(journal, question):
     """Operators and quotes of the index's language are words or nothing."""
@@ -840,6 +901,54 @@ async def test_memories_are_ranked(journal):
     assert found == ["both", "anna", "fact", "new diary", "old diary"]
     assert [one.id for one in await journal.search_memories("tea Anna", limit=2)] == found[:2]
     assert await journal.search_memories("tea", limit=0) == []
+
+
+async def test_a_turn_ends_at_once(journal):
+    """Status, answer, messages and diary stand together."""
+    run = await running(journal)
+    run = run.with_(status=RunStatus.DONE, reply="hello")
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    diary = Memory("turn", "diary", "hi hello", RUN)
+    ended = await journal.end_turn(run, [note("end")], dialogue="d", messages=messages, diary=diary)
+    assert ended == await journal.run(RUN)
+    assert (ended.status, ended.reply, ended.owner) == (RunStatus.DONE, "hello", "")
+    assert await journal.messages("d") == messages
+    assert [one.id for one in await journal.search_memories("hello")] == ["turn"]
+    assert await texts(journal) == ["end"]
+
+
+async def test_a_turn_without_a_dialogue_leaves_no_message(journal):
+    """A single question belongs to no dialogue; its diary entry is kept."""
+    run = await running(journal)
+    await journal.end_turn(
+        run.with_(status=RunStatus.NEEDS_INPUT),
+        (),
+        dialogue="",
+        messages=[{"content": "x"}],
+        diary=Memory("t", "diary", "hi"),
+    )
+    assert await journal.last_dialogue() == ""
+    assert len(await journal.search_memories("hi")) == 1
+
+
+async def test_a_turn_that_may_not_end_leaves_nothing(journal):
+    """A refused status, an older fence or a diary entry that is there: none of the turn is written."""
+    await journal.create_run(new_run())
+    run = await journal.claim(RUN, current_owner())
+    run = await journal.set_run(run.with_(status=RunStatus.RUNNING))
+    await journal.add_memory(Memory("there", "diary", "before"))
+    turn = {"dialogue": "d", "messages": [{"content": "x"}]}
+    for bad, diary in (
+        (run.with_(status=RunStatus.QUEUED), "new"),
+        (run.with_(status=RunStatus.DONE, fence=99), "new"),
+        (run.with_(status=RunStatus.DONE), "there"),
+    ):
+        with pytest.raises(StateError):
+            await journal.end_turn(bad, [note("end")], **turn, diary=Memory(diary, "diary", "never"))
+    assert (await journal.run(RUN)).status is RunStatus.RUNNING
+    assert await journal.last_dialogue() == ""
+    assert await journal.search_memories("never") == []
+    assert await texts(journal) == []
 
 
 # --- transactions --------------------------------------------------------------------------------------------
@@ -885,14 +994,19 @@ async def test_effect_and_result_commit_together(journal):
         await journal.finish(bad, body(bad, fails=True))
     stands = await journal.transact(lambda tx: tx.exec_driver_sql("SELECT key FROM effects").scalars().all())
     assert stands == ["good"]
-    assert {call.key: str(call.status) for call in await journal.calls(RUN)} == {"good": "done", "bad": "intended"}
+    assert {call.key: str(call.status) for call in await journal.calls(RUN)} == {
+        "good": "done",
+        "bad": "intended",
+    }
 
 
 async def test_a_cancelled_caller_finds_the_true_outcome(journal):
     """Whether or not the caller waits, effect and entry stand or fall together."""
     await journal.create_run(new_run())
     call = await journal.intend(a_call(), None)
-    task = asyncio.ensure_future(journal.finish(call, lambda tx: Finished(call.with_(status=CallStatus.DONE))))
+    task = asyncio.ensure_future(
+        journal.finish(call, lambda tx: Finished(call.with_(status=CallStatus.DONE)))
+    )
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

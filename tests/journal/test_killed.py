@@ -60,7 +60,9 @@ with Database(sys.argv[1]) as database:
 @pytest.fixture
 def path(database_path):
     with Database(database_path) as database:
-        database.write_sync(lambda tx: tx.exec_driver_sql("CREATE TABLE effects (run TEXT, key TEXT, PRIMARY KEY (run, key))"))
+        database.write_sync(
+            lambda tx: tx.exec_driver_sql("CREATE TABLE effects (run TEXT, key TEXT, PRIMARY KEY (run, key))")
+        )
     return database_path
 
 

@@ -52,7 +52,11 @@ def test_a_declined_call_is_not_made():
 def test_moves_of_calls(old, new, effect):
     """Allowed exactly as the table says; external calls that may have happened do not begin again."""
     may = new in rules.CALL_MOVES[old]
-    if effect is Effect.EXTERNAL and new is CallStatus.INTENDED and old in {CallStatus.INTENDED, CallStatus.UNKNOWN}:
+    if (
+        effect is Effect.EXTERNAL
+        and new is CallStatus.INTENDED
+        and old in {CallStatus.INTENDED, CallStatus.UNKNOWN}
+    ):
         may = False
     if may:
         rules.check_call_move("r", "k", old, new, effect)
@@ -63,7 +67,9 @@ def test_moves_of_calls(old, new, effect):
     assert raised.value.next_move
 
 
-@pytest.mark.parametrize(("held", "given", "fits"), [(3, 3, True), (3, 0, True), (3, 2, False), (3, 4, False), (0, 1, False)])
+@pytest.mark.parametrize(
+    ("held", "given", "fits"), [(3, 3, True), (3, 0, True), (3, 2, False), (3, 4, False), (0, 1, False)]
+)
 def test_the_fence(held, given, fits):
     """None given fits always; an older or an unknown one never."""
     if fits:

@@ -40,7 +40,11 @@ def _child(path, body, **how):
         "with Database(sys.argv[1]) as database:\n    asyncio.run(main(SqlJournal(database)))\n"
     )
     return subprocess.Popen(
-        [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, **how
+        [sys.executable, "-c", script, str(path)],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+        **how,
     )
 
 
@@ -178,7 +182,9 @@ async def test_the_intent_of_a_payment_waits_for_the_disk(journal):
     for number, durable in enumerate((True, False)):
         call = Call(RUN, f"a{number}", 0, "c", "pay", {}, Effect.EXTERNAL)
         await journal.intend(call, look, durable=durable)
-        await journal.perform(Call(RUN, f"b{number}", 0, "c", "pay", {}, Effect.EXTERNAL), look, (), body, durable=durable)
+        await journal.perform(
+            Call(RUN, f"b{number}", 0, "c", "pay", {}, Effect.EXTERNAL), look, (), body, durable=durable
+        )
     assert levels == [2, 2, 1, 1, 1, 1]
 
 
@@ -215,7 +221,18 @@ async def test_a_call_costs_a_handful_of_statements(journal):
         call, lambda _: Finished(call.with_(status=CallStatus.DONE), [(EventType.CALL_DONE, {})])
     )
     kinds = [one.split()[0] for one in statements]
-    assert kinds == ["BEGIN", "SELECT", "INSERT", "INSERT", "COMMIT", "BEGIN", "SELECT", "UPDATE", "INSERT", "COMMIT"]
+    assert kinds == [
+        "BEGIN",
+        "SELECT",
+        "INSERT",
+        "INSERT",
+        "COMMIT",
+        "BEGIN",
+        "SELECT",
+        "UPDATE",
+        "INSERT",
+        "COMMIT",
+    ]
 
 
 async def test_no_query_reads_a_whole_table(journal):
@@ -230,7 +247,9 @@ async def test_no_query_reads_a_whole_table(journal):
         found = {}
         for name, statement in named.items():
             form = statement._form(tx.dialect)
-            rows = tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {form.sql}", tuple(1 for _ in form.names)).fetchall()
+            rows = tx.exec_driver_sql(
+                f"EXPLAIN QUERY PLAN {form.sql}", tuple(1 for _ in form.names)
+            ).fetchall()
             found[name] = " / ".join(row[-1] for row in rows)
         return found
 
@@ -373,5 +392,3 @@ def test_sqlite_reads_the_journal_without_us(tmp_path):
     connection = sqlite3.connect(path)
     assert json.loads(connection.execute("SELECT data FROM events").fetchone()[0]) == {"goal": "g"}
     connection.close()
-
-

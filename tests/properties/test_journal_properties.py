@@ -94,7 +94,10 @@ class Driver:
 
     async def _intend(self, key: str, effect: Effect, before: Any, fence: int) -> Any:
         return await self.journal.intend(
-            self._call(key, effect), lambda _: before, [(EventType.CALL_INTENDED, {"before": before})], fence=fence
+            self._call(key, effect),
+            lambda _: before,
+            [(EventType.CALL_INTENDED, {"before": before})],
+            fence=fence,
         )
 
     async def _add(self, key: str, status: CallStatus, fence: int) -> Any:

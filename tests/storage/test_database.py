@@ -50,22 +50,22 @@ async def test_the_value_of_the_function_is_handed_back(database):
     assert await database.read(lambda _: 7) == database.read_sync(lambda _: 7) == 7
 
 
-class _Own(Exception):
+class _OwnError(Exception):
     """An error of the caller's."""
 
 
 async def test_what_the_function_raises_takes_everything_back(database):
     """After an exception nothing of the transaction stands, and the caller gets the very exception."""
-    own = _Own("stop")
+    own = _OwnError("stop")
 
     def half(tx):
         tx.execute(insert(things).values(text="half"))
         raise own
 
-    with pytest.raises(_Own) as raised:
+    with pytest.raises(_OwnError) as raised:
         await database.write(half)
     assert raised.value is own
-    with pytest.raises(_Own):
+    with pytest.raises(_OwnError):
         database.write_sync(half)
     assert await database.read(_texts) == []
     await database.write(_add("whole"))
@@ -197,12 +197,25 @@ async def test_a_read_sees_one_state(database):
 
 
 async def test_a_reader_cannot_write(database):
-    """A write in a read is refused by the database, not by good manners."""
-    from surefoot.errors import StorageError
-
-    with pytest.raises(StorageError):
+    """A write in a read is refused by the database, not by good manners, and called what it is."""
+    with pytest.raises(MisuseError, match="read cannot write"):
         await database.read(_add("no"))
     assert await database.read(_texts) == []
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError(2, "x"), OSError(28, "no space"), PermissionError(13, "no")]
+)
+async def test_errors_of_other_files_are_the_callers(database, error):
+    """A function that fails at a file of its own is no failure of the database."""
+
+    def fails(_):
+        raise error
+
+    for run in (database.write_sync, database.read_sync):
+        with pytest.raises(type(error), match="Errno") as raised:
+            run(fails)
+        assert raised.value is error
 
 
 def test_a_transaction_inside_a_transaction_is_refused(database):
@@ -260,12 +273,12 @@ async def test_durable_commits_wait_for_the_disk(database):
 
     def fails(tx):
         assert level(tx) == 2
-        raise _Own
+        raise _OwnError
 
     assert await database.write(level) == 1
     assert await database.write(level, durable=True) == 2
     assert database.write_sync(level, durable=True) == 2
-    with pytest.raises(_Own):
+    with pytest.raises(_OwnError):
         await database.write(fails, durable=True)
     assert await database.write(level) == 1
 
@@ -293,12 +306,12 @@ async def test_two_transactions_in_one_visit(database):
 
     def fails(tx, _):
         tx.execute(insert(things).values(text="never"))
-        raise _Own
+        raise _OwnError
 
     def other(tx):
         tx.execute(insert(things).values(text="other"))
 
-    with pytest.raises(_Own):
+    with pytest.raises(_OwnError):
         await database.write_twice(other, fails, durable=True)
     assert await database.read(_texts) == ["first", "other"]
 
@@ -309,9 +322,9 @@ async def test_committed_is_called_after_the_commit_only(database):
     await database.write(_add("one"), committed=lambda: seen.append(database.read_sync(_texts)))
 
     def fails(_):
-        raise _Own
+        raise _OwnError
 
-    with pytest.raises(_Own):
+    with pytest.raises(_OwnError):
         await database.write(fails, committed=lambda: seen.append("never"))
     assert seen == [["one"]]
 
@@ -331,8 +344,9 @@ async def test_closing_finishes_what_is_queued_and_is_idempotent(tmp_path):
     for refused in (database.write_sync, database.read_sync):
         with pytest.raises(MisuseError, match="closed"):
             refused(_texts)
-    with pytest.raises(MisuseError, match="closed"):
-        await database.write(_texts)
+    for refused in (database.write, database.read):
+        with pytest.raises(MisuseError, match="closed"):
+            await refused(_texts)
     with Database(tmp_path / "kept.db") as again:
         assert again.read_sync(_texts) == ["last"]
 
@@ -369,7 +383,7 @@ def test_a_program_that_forgets_to_close_still_ends(tmp_path):
     )
     path = tmp_path / "kept.db"
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, str(path)], timeout=60, capture_output=True
+        [sys.executable, "-W", "error", "-c", script, str(path)], timeout=60, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
     with Database(path) as database:

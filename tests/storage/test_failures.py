@@ -188,7 +188,6 @@ def test_a_damaged_database_is_reported(tmp_path):
         file.write(b"\xff" * (size - size // 2))
     with Database(path) as database, pytest.raises(StorageError) as raised:
         database.read_sync(lambda tx: tx.exec_driver_sql("SELECT sum(length(text)) FROM things").scalar())
-        database.read_sync(lambda tx: tx.exec_driver_sql("PRAGMA integrity_check").fetchall())
     assert raised.value.details["reason"] == "damaged"
 
 
@@ -285,12 +284,21 @@ def test_every_failure_says_what_to_do(tmp_path, code):
         assert (type(copy), str(copy), copy.details) == (StorageError, str(told), told.details)
 
 
-def test_errors_of_the_system_are_translated(tmp_path):
-    """No permission and no space come from the system as OSError."""
-    assert storage_error(PermissionError(13, "no"), tmp_path).details["reason"] == "read_only"
-    assert storage_error(OSError(28, "no space"), tmp_path).details["reason"] == "full"
-    assert storage_error(OSError(30, "read-only"), tmp_path).details["reason"] == "read_only"
-    assert storage_error(OSError(5, "input/output"), tmp_path).details["reason"] == "disk"
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (PermissionError(13, "no"), "read_only"),
+        (OSError(30, "read-only"), "read_only"),
+        (OSError(28, "no space"), "full"),
+        (OSError(5, "input/output"), "disk"),
+    ],
+)
+def test_errors_of_the_system_at_opening_are_translated(tmp_path, error, reason):
+    """No permission, no space and a broken disk come from the system as OSError."""
+    with pytest.raises(StorageError) as raised, translated(tmp_path):
+        raise error
+    assert raised.value.details["reason"] == reason
+    assert storage_error(error, tmp_path) is None
     assert failure(SENTENCES[sqlite3.SQLITE_FULL], tmp_path).details["said"] == ""
 
 

@@ -43,7 +43,12 @@ def test_a_row_is_set_changed_and_removed(database):
 
 def test_valid_ones_are_listed_by_kind(database):
     """Oldest first, those taken back left out."""
-    rows = [_row("b", "one"), _row("a", "two"), _row("c", "three", undone=True), _row("d", "four", kind="diary")]
+    rows = [
+        _row("b", "one"),
+        _row("a", "two"),
+        _row("c", "three", undone=True),
+        _row("d", "four", kind="diary"),
+    ]
     database.write_sync(lambda tx: [memories.add(tx, row) for row in rows])
     assert [row.id for row in database.read_sync(lambda tx: memories.valid(tx, "fact"))] == ["b", "a"]
     assert [row.id for row in database.read_sync(lambda tx: memories.valid(tx, "diary"))] == ["d"]
@@ -67,7 +72,9 @@ def test_the_index_stays_whole(database):
         database.write_sync(lambda tx, n=number: memories.put(tx, _row(str(n % 7), f"text {n} 喝茶")))
         database.write_sync(lambda tx, n=number: memories.remove(tx, str(n % 3)))
     database.write_sync(
-        lambda tx: tx.exec_driver_sql("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+        lambda tx: tx.exec_driver_sql(
+            "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)"
+        )
     )
 
 

@@ -51,7 +51,15 @@ def test_words_of_a_question(text, expected):
 
 def test_every_word_of_a_question_is_among_the_words_of_the_same_text():
     """Whoever asks in the words of a text finds it."""
-    for text in ["Anna mag Tee", "我喜欢喝茶", "お茶が好きです", "차를 좋아해요", "ฉันชอบชา", "मुझे चाय पसंद है", "ñandú ĳs"]:
+    for text in [
+        "Anna mag Tee",
+        "我喜欢喝茶",
+        "お茶が好きです",
+        "차를 좋아해요",
+        "ฉันชอบชา",
+        "मुझे चाय पसंद है",
+        "ñandú ĳs",
+    ]:
         assert set(query_words(text)) <= set(words(text))
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from surefoot.events import Event
-from surefoot.journal import rows, rules, sql_calls, sql_runs
+from surefoot.journal import rows, sql_calls, sql_runs
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import clean, load, now
 from surefoot.journal.lease import Heart
@@ -76,7 +76,7 @@ class SqlJournal:
             at = self._clock()
             written = sql_runs.change(tx, run, events, at)
             sql_calls.add_messages(tx, dialogue, run.id, messages if dialogue else [], at)
-            memories.add(tx, rows.memory_values(diary, at))
+            sql_calls.add_memory(tx, diary, at)
             return written
 
         written = await self._write(end)
@@ -199,13 +199,7 @@ class SqlJournal:
 
     async def add_memory(self, memory: Memory) -> None:
         """Keep a fact or a turn; StateError when its id is taken."""
-
-        def add(tx: Connection) -> None:
-            if memories.get(tx, memory.id) is not None:
-                raise rules.memory_exists(memory.id)
-            memories.add(tx, rows.memory_values(memory, self._clock()))
-
-        await self._write(add)
+        await self._write(lambda tx: sql_calls.add_memory(tx, memory, self._clock()))
 
     async def mark_memories(self, run_id: str, *, undone: bool) -> None:
         """Mark what a run remembered as taken back, or as valid again."""

@@ -9,7 +9,8 @@ from surefoot.journal import rows, rules
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import dump, time_text
 from surefoot.journal.finding import no_call, no_run
-from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished, ModelCall, RunStatus
+from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished, Memory, ModelCall, RunStatus
+from surefoot.storage import memories
 from surefoot.tools.types import Effect
 
 if TYPE_CHECKING:
@@ -150,3 +151,10 @@ def add_messages(
     ]
     if entries:
         sql.MESSAGE_INSERT.many(tx, entries)
+
+
+def add_memory(tx: Connection, memory: Memory, at: datetime) -> None:
+    """Keep a fact or a turn; its id must be new."""
+    if memories.get(tx, memory.id) is not None:
+        raise rules.memory_exists(memory.id)
+    memories.add(tx, rows.memory_values(memory, at))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from surefoot.errors import MisuseError
 from surefoot.storage import sqlite
-from surefoot.storage.failures import storage_error, translated
+from surefoot.storage.failures import storage_error, translated, wrote_in_a_read
 from surefoot.storage.writer import Writer
 
 if TYPE_CHECKING:
@@ -113,16 +113,22 @@ class Database:
 
     async def read(self, fn: Callable[[Connection], T]) -> T:
         """Run `fn(connection)` on a reader's thread: one snapshot, writing refused. Sees all committed writes."""
+        self._check_open()
         context = copy_context()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool(), context.run, self.read_sync, fn)
 
     def read_sync(self, fn: Callable[[Connection], T]) -> T:
         """The same on the calling thread."""
-        if not self._close.alive:
-            raise MisuseError("The database is closed.", "Open it again: Database(path).")
-        with translated(self.path), self._readers.connect() as connection, connection.begin():
-            return fn(connection)
+        self._check_open()
+        try:
+            with self._readers.connect() as connection, connection.begin():
+                return fn(connection)
+        except Exception as error:
+            if wrote_in_a_read(error):
+                raise MisuseError("A read cannot write.", "Use write.") from error
+            self._raise_told(error)
+            raise
 
     def close(self) -> None:
         """Finish what is queued and let go of the file. Calling it again does nothing."""
@@ -147,9 +153,12 @@ class Database:
         try:
             return sqlite.transact(connection, fn, durable=durable)
         except Exception as error:
-            told = storage_error(error, self.path)
-            if told is None:
-                raise
+            self._raise_told(error)
+            raise
+
+    def _raise_told(self, error: Exception) -> None:
+        told = storage_error(error, self.path)
+        if told is not None:
             raise told from error
 
     def _pool(self) -> ThreadPoolExecutor:
@@ -158,6 +167,10 @@ class Database:
 
             self._threads = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="surefoot-reader")
         return self._threads
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise MisuseError("The database is closed.", "Open it again: Database(path).")
 
 
 def _path(url_or_path: str | Path) -> Path:

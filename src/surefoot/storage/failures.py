@@ -61,14 +61,18 @@ _PRIMARY = 0xFF
 
 
 def storage_error(error: BaseException, path: Path) -> StorageError | None:
-    """The error that says what the disk or database did; None when it is no failure of theirs."""
+    """The error that says what the disk or database did; None when it is no failure that SQLite reports."""
     driver = getattr(error, "orig", error)
-    if isinstance(driver, OSError):
-        return failure(_of_system(driver), path, str(driver))
     if not isinstance(driver, sqlite3.Error):
         return None
     sentence = SENTENCES.get((getattr(driver, "sqlite_errorcode", None) or 0) & _PRIMARY)
     return None if sentence is None else failure(sentence, path, str(driver))
+
+
+def wrote_in_a_read(error: BaseException) -> bool:
+    """A reader's connection refused to write: that is neither disk nor folder, but the function that was given."""
+    driver = getattr(error, "orig", error)
+    return getattr(driver, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY
 
 
 def _of_system(error: OSError) -> _Sentence:
@@ -85,9 +89,11 @@ def failure(sentence: _Sentence, path: Path, said: str = "") -> StorageError:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Inside, failures of the disk and the database become `StorageError`; everything else passes unchanged."""
+    """Around the opening of a file: failures of system, disk and database become `StorageError`."""
     try:
         yield
+    except OSError as error:
+        raise failure(_of_system(error), path, str(error)) from error
     except Exception as error:
         told = storage_error(error, path)
         if told is None:
