@@ -147,9 +147,8 @@ class Session:
                 self._hold = None
 
     def _load(self) -> engine.Engine:
-        if self._threads == 0 and threads.kept(self._folder) == 0:
-            threads.measure(self._folder, self._rate)
-        return self._start(self._options(threads.choose(self._threads, self._folder), self.num_ctx))
+        count = threads.choose(self._threads, self._folder, self._rate)
+        return self._start(self._options(count, self.num_ctx))
 
     def _options(self, count: threads.Threads, num_ctx: int) -> engine.Options:
         return engine.Options(self.path, num_ctx, count, self._store.folder)

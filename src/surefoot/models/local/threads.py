@@ -28,13 +28,26 @@ class Threads:
     write: int
 
 
-def choose(configured: int, folder: Path, *, idle: Callable[[], float] | None = None) -> Threads:
-    """The threads for an engine that starts now; `configured` (a setting above 0) is taken as it is."""
+def choose(
+    configured: int, folder: Path, run: Callable[[int], float], *, idle: Callable[[], float] | None = None
+) -> Threads:
+    """The threads for an engine that starts now.
+
+    Args:
+        configured: the setting; above 0 it is taken as it is.
+        folder: where the measured number is kept.
+        run: tokens a second written with that many threads; asked once for a machine, when it is idle.
+        idle: cores idle right now.
+    """
     if configured > 0:
         return Threads(configured, configured)
-    cores = available_cores()
-    free = int((idle or idle_cores)() + 1 - IDLE_SHARE)
-    return Threads(cores, max(1, min(kept(folder) or cores, free)))
+    cores, free = available_cores(), (idle or idle_cores)()
+    best = kept(folder)
+    if (
+        not best and free >= cores * IDLE_SHARE
+    ):  # beside a busy neighbour it would take long and be wrong for ever
+        best = measure(folder, run)
+    return Threads(cores, max(1, min(best or cores, int(free + 1 - IDLE_SHARE))))
 
 
 def available_cores() -> int:
@@ -67,28 +80,18 @@ def _ticks() -> tuple[float, float]:
     return ticks[3] + ticks[4], sum(ticks)
 
 
-def measure(folder: Path, run: Callable[[int], float], *, idle: Callable[[], float] | None = None) -> int:
-    """The best number of writing threads by trying: all cores, then half as many, while it gets faster.
-
-    Args:
-        folder: where the result is kept.
-        run: tokens a second with that many threads.
-        idle: cores idle right now.
-
-    The result is kept only when the machine was idle: one measured beside a busy neighbour would hold for ever.
-    """
+def measure(folder: Path, run: Callable[[int], float]) -> int:
+    """The best number of writing threads by trying: all cores, then half as many, while it gets faster. It is kept."""
     cores = available_cores()
-    free = (idle or idle_cores)()
-    best, best_rate, rates = cores, 0.0, {}
-    number = cores
+    best, best_rate, number = cores, 0.0, cores
+    rates: dict[int, float] = {}
     while number >= 1:
         rates[number] = rate = run(number)
         if rate <= best_rate:
             break
         best, best_rate = number, rate
         number //= 2
-    if free >= cores * IDLE_SHARE:
-        _keep(folder, cores, best, rates)
+    _keep(folder, cores, best, rates)
     return best
 
 
