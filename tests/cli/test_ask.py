@@ -74,13 +74,15 @@ def test_a_failed_step_is_told_and_the_run_is_incomplete(cli):
     cli.answers(plan(("completeTask", {"task": "nothing like it"})), "There is no such task.")
     ran = cli("ask", "complete the task nothing like it")
     assert ran.code == 1
-    assert "✗  1  completeTask(task=\"nothing like it\"): There is no task" in ran.err
+    assert '✗  1  completeTask(task="nothing like it"): There is no task' in ran.err
 
 
 def test_a_step_in_prose_is_told_as_not_done(cli):
     """Nothing is left out silently."""
     calls = [ToolCall("a", "addNote", {"title": "x"})]
-    cli.answers(Completion("1. addNote(title='x')\n2. think about it deeply\n3. reply()", tuple(calls[:0])), "Done.")
+    cli.answers(
+        Completion("1. addNote(title='x')\n2. think about it deeply\n3. reply()", tuple(calls[:0])), "Done."
+    )
     ran = cli("ask", "note x and think about it")
     assert ran.code == 1
     assert "2  think about it deeply" in ran.err
@@ -287,7 +289,9 @@ def test_cancel_ends_a_run_that_waits(cli):
     cli("ask", "note x and mail it")
     ran = cli("cancel", "last")
     assert ran.code == 0
-    assert re.search(r"Run [0-9a-f]{4} is cancelled\. surefoot undo [0-9a-f]{4} takes back 1 change\.", ran.out)
+    assert re.search(
+        r"Run [0-9a-f]{4} is cancelled\. surefoot undo [0-9a-f]{4} takes back 1 change\.", ran.out
+    )
     assert "is cancelled" in cli("cancel", "last").err
     assert cli("approve", "last").code == 2
     assert cli("cancel", "last", "--json").code == 2

@@ -118,10 +118,17 @@ def _ansi(pieces: Sequence[Piece]) -> str:
 class Out:
     """The two channels, and the line that tells what is being waited for."""
 
-    def __init__(self, texts: Texts, *, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        texts: Texts,
+        *,
+        quiet: bool = False,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+    ) -> None:
         self.texts = texts
-        self.out = Channel(sys.stdout, texts)
-        self.err = Channel(sys.stderr, texts)
+        self.out = Channel(stdout or sys.stdout, texts)
+        self.err = Channel(stderr or sys.stderr, texts)
         self.quiet = quiet
         self._status: Status | None = None
 

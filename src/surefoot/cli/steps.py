@@ -29,15 +29,21 @@ COLOURS = {
 
 def plan_lines(channel: Channel, texts: Texts, steps: Iterable[Mapping[str, Any]]) -> list[list[Piece]]:
     """The plan: `plan   1  addNote(...)`, folded under itself."""
-    word = texts("plan.word")
+    word = plan_word(texts, "plan.word")
     lines: list[list[Piece]] = []
     for number, step in numbered(steps):
         mark = str(number) if number else channel.symbols["dot"].strip()
-        before = f"{MARGIN}{'' if lines else word:<{len(word)}}  {mark:>2}  "
+        before = f"{MARGIN}{' ' * len(word) if lines else word}  {mark:>2}  "
         hang = " " * cells(before)
         for place, text in enumerate(_fold(step_words(step), channel.width, cells(before))):
             lines.append([(before if place == 0 else hang, "dim"), (text, "")])
     return lines
+
+
+def plan_word(texts: Texts, key: str) -> str:
+    """`plan` or `why`, each as wide as the wider of them."""
+    width = max(len(texts("plan.word")), len(texts("plan.why")))
+    return f"{texts(key):<{width}}"
 
 
 def _fold(text: str, width: int, before: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,8 @@ from surefoot.cli.options import AsJson, ModelName, cli_of
 from surefoot.cli.session import Cli
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from surefoot.models.types import Capabilities, LanguageModel
     from surefoot.settings import Settings
 
@@ -62,7 +64,7 @@ def list_models(context: typer.Context, json: AsJson = False) -> int:
 
 async def _list(cli: Cli) -> list[Listed]:
     chosen = await _chosen(cli.settings)
-    found = [_embedded(cli), *await _ollama(cli), _own_server(cli)]
+    found = [*_embedded(cli), *await _ollama(cli), _own_server(cli)]
     if chosen and chosen not in {listed.name for listed in found}:
         found.insert(0, Listed(chosen, available=True))
     return [Listed(one.name, one.available, one.note, chosen=one.name == chosen) for one in found if one.name]
@@ -83,17 +85,18 @@ async def _chosen(settings: Settings) -> str:
         await model.close()
 
 
-def _embedded(cli: Cli) -> Listed:
+def _embedded(cli: Cli) -> list[Listed]:
     from importlib.util import find_spec
 
     from surefoot.models import weights
-    from surefoot.models.registry import EMBEDDED
 
-    name = f"local:{EMBEDDED}"
-    if find_spec("xllamacpp") is None:
-        return Listed(name, available=False, note=cli.texts("models.no_extra"))
-    here = weights.find(EMBEDDED, cli.settings) is not None
-    return Listed(name, available=here, note=cli.texts("models.here" if here else "models.not_here"))
+    engine = find_spec("xllamacpp") is not None
+    found = []
+    for entry in weights.installed(cli.settings):
+        note = cli.texts("models.here" if entry.ready else "models.not_here")
+        name = f"local:{entry.model.name}"
+        found.append(Listed(name, entry.ready and engine, note if engine else cli.texts("models.no_extra")))
+    return found
 
 
 async def _ollama(cli: Cli) -> list[Listed]:
@@ -135,12 +138,116 @@ def _show(cli: Cli, listed: Listed) -> None:
     cli.out.data([("  ", ""), (symbol, COLOURS[mark]), (before, ""), (words, "dim")])
 
 
+# --- pull --------------------------------------------------------------------------------------------------------
+
+
+@app.command("pull")
+def pull(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The model; the embedded one where none is named.")
+    ] = "",
+) -> int:
+    """Fetch the embedded model, check it, and prepare the planner's prompt."""
+    from surefoot.cli.sentences import size_words
+    from surefoot.models import weights
+    from surefoot.models.registry import EMBEDDED
+
+    cli = cli_of(context)
+    chosen = name.removeprefix("local:") or EMBEDDED
+    settings = cli.settings
+    with Bar(cli) as bar:
+        path = weights.pull(chosen, settings.cache_dir, bar, offline=settings.offline)
+    size = size_words(path.stat().st_size)
+    cli.out.data(f"  {cli.texts('models.pulled', name=chosen, size=size, path=path)}")
+    return cli.run(lambda: _prepare(cli, f"local:{chosen}"))
+
+
+async def _prepare(cli: Cli, name: str) -> int:
+    """Let the model read what stands at the beginning of every plan's prompt, and keep that on the disk."""
+    from importlib.util import find_spec
+
+    from surefoot.cli.session import interruptible
+    from surefoot.cli.warming import warm_planner
+    from surefoot.models import open_model
+    from surefoot.tools.catalogue import Catalogue
+    from surefoot.tools.kits import builtin
+
+    if find_spec("xllamacpp") is None:
+        cli.out.warn(f"  {name}: {cli.texts('models.no_extra')}")
+        return 1
+    model = await open_model(name, cli.settings)
+    try:
+        with cli.out.waiting_for(cli.texts("status.warming")):
+            await interruptible(warm_planner(model, cli.settings, Catalogue(builtin())))
+    finally:
+        await model.close()
+    cli.out.data(f"  {cli.texts('models.prefix')}")
+    return 0
+
+
+class Bar:
+    """Progress of a download: a bar in a terminal, a line for each tenth elsewhere."""
+
+    def __init__(self, cli: Cli) -> None:
+        self._out = cli.out
+        self._what = ""
+        self._tenth = -1
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Bar:
+        if self._out.err.terminal and not self._out.quiet:
+            self._bar = self._made()
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """So much is done; a new `what` starts anew."""
+        if self._bar is None:
+            self._in_lines(what, done, total)
+            return
+        if self._task is None or what != self._what:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(what, total=total)
+            self._what = what
+        self._bar.update(self._task, completed=done, total=total)
+
+    def _in_lines(self, what: str, done: int, total: int) -> None:
+        from surefoot.cli.sentences import size_words
+
+        tenth = 10 * done // total if total else 0
+        if (what, tenth) != (self._what, self._tenth):
+            self._what, self._tenth = what, tenth
+            self._out.note(f"  {what}  {size_words(done)} / {size_words(total)}")
+
+    def _made(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(file=self._out.err.stream, markup=False, highlight=False, emoji=False)
+        return Progress(
+            TextColumn("  {task.description}", markup=False),
+            BarColumn(),
+            DownloadColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+
 # --- check -------------------------------------------------------------------------------------------------------
 
 
 @app.command("check")
 def check(context: typer.Context, model: ModelName = "", json: AsJson = False) -> int:
-    """Ask a model a short question, and say what it can do."""
+    """Check a model: its weights where they are ours, a short question, what it can do."""
     cli = cli_of(context)
     return cli.run(lambda: _check(cli, model, as_json=json))
 
@@ -151,6 +258,7 @@ async def _check(cli: Cli, name: str, *, as_json: bool) -> int:
     async with cli.assistant(model=name) as assistant:
         with cli.out.waiting_for(cli.texts("status.checking")):
             model = await interruptible(assistant.model())
+            await _whole(model.name, cli.settings)
             able = await interruptible(model.capabilities())
             found = await interruptible(_asked(model, cli.settings, able))
     if as_json:
@@ -158,6 +266,17 @@ async def _check(cli: Cli, name: str, *, as_json: bool) -> int:
     else:
         _tell(cli, model.name, able, found)
     return 0 if found["text"] else 3
+
+
+async def _whole(name: str, settings: Settings) -> None:
+    """The weights of an embedded model are read again and compared with what they should be."""
+    import asyncio
+
+    from surefoot.models import weights
+
+    provider, _, chosen = name.partition(":")
+    if provider == "local" and chosen in {model.name for model in weights.table()}:
+        await asyncio.to_thread(weights.check, chosen, settings)
 
 
 async def _asked(model: LanguageModel, settings: Settings, able: Capabilities) -> dict[str, Any]:

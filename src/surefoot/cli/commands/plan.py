@@ -212,10 +212,11 @@ def _show(cli: Cli, found: Found) -> None:
 
 def _why_line(cli: Cli, number: int, words: str) -> None:
     from surefoot.cli.shown import folded
+    from surefoot.cli.steps import plan_word
 
     out = cli.out.out
-    word = cli.texts("plan.why")
-    before = f"  {word if number == 1 else '':<{len(word)}}  {number or out.symbols['dot'].strip():>2}  "
+    word = plan_word(cli.texts, "plan.why")
+    before = f"  {word if number == 1 else ' ' * len(word)}  {number or out.symbols['dot'].strip():>2}  "
     lines = folded(words, max(out.width - len(before), 20)) if out.width else [words]
     cli.out.data(before + lines[0])
     for line in lines[1:]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from surefoot.assistant import Assistant
 
 Row = dict[str, Any]
+GAP = "  "
 
 notes = typer.Typer(help="Your notes.", no_args_is_help=True, rich_markup_mode=None)
 tasks = typer.Typer(help="Your tasks.", no_args_is_help=True, rich_markup_mode=None)
@@ -76,12 +77,12 @@ async def show_in(
     return 0
 
 
-def _show(cli: Cli, title: str, rest: str) -> None:
+def _show(cli: Cli, title: str, rest: Sequence[str]) -> None:
     from surefoot.cli.shown import cells, one_line
     from surefoot.cli.steps import fitted
 
     out = cli.out.out
-    right = one_line(rest)
+    right = GAP.join(one_line(part) for part in rest if part)
     left = fitted(one_line(title), out, cells(right) + 6 if cells(right) < out.width // 2 else 4)
     if not right:
         cli.out.data(f"  {left}")
@@ -92,22 +93,22 @@ def _show(cli: Cli, title: str, rest: str) -> None:
         cli.out.data([(f"  {left}  ", ""), (right, "dim")])
 
 
-def _note(_: Cli, row: Row) -> tuple[str, str]:
+def _note(_: Cli, row: Row) -> tuple[str, Sequence[str]]:
     tags = " ".join(f"#{tag}" for tag in row["tags"])
-    return row["title"], "  ".join(part for part in (row["text"], tags) if part)
+    return row["title"], (row["text"], tags)
 
 
-def _task(cli: Cli, row: Row) -> tuple[str, str]:
+def _task(cli: Cli, row: Row) -> tuple[str, Sequence[str]]:
     due = cli.texts("rows.due", when=cli.times.stored(row["due"])) if row["due"] else ""
     state = "" if row["status"] == "open" else cli.texts(f"rows.status.{row['status']}")
-    return row["title"], "  ".join(part for part in (due, state) if part)
+    return row["title"], (due, state)
 
 
-def _event(cli: Cli, row: Row) -> tuple[str, str]:
+def _event(cli: Cli, row: Row) -> tuple[str, Sequence[str]]:
     when = cli.times.stored(row["start"])
     if row["end"]:
         when = cli.texts("rows.from_to", start=when, end=_end(cli, row["start"], row["end"]))
-    return row["title"], "  ".join(part for part in (when, row["place"]) if part)
+    return row["title"], (when, row["place"])
 
 
 def _end(cli: Cli, start: str, end: str) -> str:
@@ -117,5 +118,9 @@ def _end(cli: Cli, start: str, end: str) -> str:
     return full.rsplit(" ", 1)[-1] if same_day else full
 
 
-LINES: dict[str, Callable[[Cli, Row], tuple[str, str]]] = {"notes": _note, "tasks": _task, "calendar": _event}
+LINES: dict[str, Callable[[Cli, Row], tuple[str, Sequence[str]]]] = {
+    "notes": _note,
+    "tasks": _task,
+    "calendar": _event,
+}
 """How a row of each kit is shown: its title, and the rest."""

@@ -1,0 +1,213 @@
+"""`surefoot plan`: the plan and why; nothing is run."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from surefoot import ScriptedModel
+from surefoot.errors import ProviderUnavailableError
+from surefoot.models.types import Usage
+
+from .support import BIRTHDAY, plan
+
+STEP_KEYS = {"text", "kind", "tool", "arguments", "placeholders", "concrete"}
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+def test_a_plan_is_shown_and_not_run(cli):
+    """Steps, and for each why it would run as it would."""
+    cli.answers(BIRTHDAY, usage=Usage(200, 190, 6))
+    ran = cli("plan", "note Anna's birthday and a task")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == '  plan   1  addNote(title="Anna\'s birthday", text="3 May")'
+    assert lines[5] == (
+        "  why    1  it names a tool and every value, so it runs as it is, without a model; "
+        "changes your data, can be undone; runs without asking"
+    )
+    assert "only reads" in lines[7]
+    assert "answers you; no tool" in lines[8]
+    assert "Nothing was run; scripted:model was asked (encoding own); 206 tokens (190 from cache);" in ran.err
+    assert cli("notes", "list", "--json").json == []
+    assert cli("runs", "--json").json == []
+
+
+def test_the_plan_in_json(cli):
+    """Exactly the named keys for each step, and what it took beside them."""
+    cli.answers(BIRTHDAY)
+    found = cli("plan", "--json", "note Anna's birthday").json
+    assert all(set(step) == STEP_KEYS for step in found["steps"])
+    assert [step["tool"] for step in found["steps"]] == ["addNote", "addTask", "listTasks", None]
+    assert (found["failed"], found["encoding"], found["model"]) == (None, "own", "scripted:model")
+    assert found["usage"]["output_tokens"] > 0
+
+
+def test_placeholders_and_policy_are_explained(cli, monkeypatch):
+    """What waits for an earlier step, what asks first."""
+    monkeypatch.setenv("SUREFOOT_POLICY", '{"tagNote": "confirm"}')
+    cli.answers(plan(("listNotes", {}), ("tagNote", {"note": "<each note id from step 1>", "tag": "rome"})))
+    text = cli("plan", "tag every note with rome").out
+    assert "it waits for <each note id from step 1>, which the model fills in" in text
+    assert "asks you first" in text
+
+
+def test_a_plan_that_could_not_be_made_says_why(cli):
+    """The provider's own error with its own exit code, not the planner's silence."""
+    cli.answers(ProviderUnavailableError("Nobody answers at port 1.", "Start it."))
+    ran = cli("plan", "note Anna's birthday")
+    assert ran.code == 3
+    assert "error  unavailable: Nobody answers at port 1." in ran.err
+    cli.answers(ProviderUnavailableError("Nobody answers at port 1.", "Start it."))
+    ran = cli("plan", "note Anna's birthday", "--json")
+    assert (ran.code, ran.json["steps"], ran.json["failed"]) == (3, [], "unavailable")
+    assert ran.json["error"]["code"] == "unavailable"
+
+
+def test_an_empty_plan_is_a_problem(cli):
+    """Nothing usable came back: exit 1."""
+    cli.answers("")
+    ran = cli("plan", "note Anna's birthday", "--json")
+    assert ran.code in {1, 3}
+    assert ran.json["failed"]
+
+
+def test_a_planner_that_takes_too_long_is_a_provider_problem(cli, monkeypatch):
+    """Exit 3, with the reason."""
+    monkeypatch.setenv("SUREFOOT_PLANNER_TIMEOUT_SEC", "0.01")
+    cli.answers(BIRTHDAY, delay=5)
+    ran = cli("plan", "note Anna's birthday")
+    assert ran.code == 3
+    assert "No plan could be made (timeout)." in ran.err
+
+
+def test_planning_switched_off_says_so(cli, monkeypatch):
+    """No call, nothing wrong."""
+    monkeypatch.setenv("SUREFOOT_PLANNER_ENABLED", "false")
+    ran = cli("plan", "note Anna's birthday")
+    assert ran.code == 0
+    assert "(off)" in ran.err
+
+
+def test_a_planner_of_its_own_is_asked(cli, monkeypatch):
+    """`planner_model` plans, and is let go of."""
+    planner = ScriptedModel(BIRTHDAY, name="scripted:planner")
+
+    async def chosen(settings, chat):
+        return planner
+
+    monkeypatch.setattr("surefoot.models.planner_model", chosen)
+    assert cli("plan", "note it", "--json").json["model"] == "scripted:planner"
+    assert planner.closed
+
+
+# --- plans that are already written, and other catalogues --------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A catalogue and a plan in files."""
+    (tmp_path / "tools.json").write_text(json.dumps([WEATHER]), encoding="utf-8")
+    (tmp_path / "plan.txt").write_text("1. get_weather(city='Rome')\n2. reply()\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_written_plan_is_read_without_a_model(cli, files):
+    """--from with --tools: parsed, typed, explained."""
+    ran = cli("plan", "--from", str(files / "plan.txt"), "--tools", str(files / "tools.json"), "--json")
+    assert ran.code == 0
+    first, reply = ran.json["steps"]
+    assert first == {
+        "text": "get_weather(city='Rome')",
+        "kind": "tool",
+        "tool": "get_weather",
+        "arguments": {"city": "Rome"},
+        "placeholders": [],
+        "concrete": True,
+    }
+    assert reply["kind"] == "reply"
+    assert (cli.model.requests, cli.asked_for) == ([], [])
+    assert (ran.json["model"], ran.json["usage"]) == (None, None)
+
+
+def test_a_written_plan_is_shown_for_people_too(cli, files):
+    """A tool known by its schema only counts as acting outside."""
+    text = cli("plan", "--from", str(files / "plan.txt"), "--tools", str(files / "tools.json")).out
+    assert '  plan   1  get_weather(city="Rome")' in text
+    assert "acts outside, cannot be taken back; asks you first" in text
+
+
+@pytest.mark.parametrize("step", ["look around", "get_weather(city=)", "1. what's up?"])
+def test_a_step_that_is_not_concrete_is_still_a_plan(cli, files, monkeypatch, step):
+    """Prose and half a call are shown as what they are; exit 0."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(step.encode())))
+    ran = cli("plan", "--from", "-", "--tools", str(files / "tools.json"), "--json")
+    assert ran.code == 0
+    assert not ran.json["steps"][0]["concrete"]
+
+
+def test_an_empty_written_plan_is_a_problem(cli, monkeypatch):
+    """No steps: exit 1, and the JSON says empty."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    ran = cli("plan", "--from", "-", "--json")
+    assert (ran.code, ran.json["steps"], ran.json["failed"]) == (1, [], "empty")
+
+
+def test_a_catalogue_from_standard_input(cli, monkeypatch):
+    """A model plans with somebody else's tools."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps([WEATHER]).encode())))
+    model = cli.answers(plan(("get_weather", {"city": "Rome"})))
+    ran = cli("plan", "weather in Rome?", "--tools", "-", "--json")
+    assert ran.json["steps"][0]["tool"] == "get_weather"
+    assert "get_weather" in [spec.name for spec in model.requests[0].tools]
+    assert "addNote" not in [spec.name for spec in model.requests[0].tools]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"{", "is no JSON"),
+        (b"{}", "not a list of function schemas"),
+        (b"[1]", "Function schema 1 cannot be read"),
+        (b'[{"name": ""}]', "Function schema 1 cannot be read"),
+        (b"\xff\xfe", "no valid UTF-8"),
+        (b"[" * 100_000, "is no JSON"),
+    ],
+)
+def test_a_catalogue_that_cannot_be_read(cli, tmp_path, content, what):
+    """Exit 6, with the place."""
+    (tmp_path / "tools.json").write_bytes(content)
+    ran = cli("plan", "hello", "--tools", str(tmp_path / "tools.json"))
+    assert ran.code == 6
+    assert what in ran.err
+
+
+@pytest.mark.parametrize("option", ["--tools", "--from"])
+def test_a_file_that_is_not_there(cli, tmp_path, option):
+    """Named with the reason; a folder is no file; exit 6."""
+    request = ["hello"] if option == "--tools" else []
+    for path in (tmp_path / "none.json", tmp_path):
+        ran = cli("plan", *request, option, str(path))
+        assert ran.code == 6
+        assert str(path) in ran.err.replace("\n         ", " ")
+    assert cli("plan", *request, option, "a\x00b").code == 6
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("hello", "--from", "x"), ("-", "--tools", "-"), ("--from", "-", "--tools", "-")],
+)
+def test_uses_that_make_no_sense(cli, arguments):
+    """Nothing to plan, two things to plan, one standard input for two."""
+    ran = cli("plan", *arguments)
+    assert ran.code == 2
+    assert "error  usage:" in ran.err
