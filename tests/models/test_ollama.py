@@ -61,6 +61,8 @@ END = {
     "eval_count": 282,
 }
 
+PREFIX = Request((Message("system", "Be brief."),))
+
 
 def said(text: str, **message) -> dict:
     return {"model": "llama3.2", "message": {"role": "assistant", "content": text, **message}, "done": False}
@@ -536,7 +538,7 @@ async def test_tools_that_were_not_sent_do_not_count_as_cut(server, model):
 async def test_warming_loads_the_model_with_our_context(server, model):
     """The load uses the same context as the questions, else the server would load it twice."""
     server.on("/api/generate", as_json({"done": True}))
-    await model.warm("prefix", "key")
+    await model.warm(PREFIX, "key")
     assert server.bodies("/api/generate") == [
         {"model": "llama3.2", "stream": False, "options": {"num_ctx": 8192}}
     ]

@@ -49,6 +49,8 @@ USAGE = {
     },
 }
 
+PREFIX = Request((Message("system", "Be brief."),))
+
 
 def delta(finish: str | None = None, **fields) -> dict:
     return {
@@ -374,7 +376,7 @@ async def test_llama_cpp_server_that_hides_its_properties(server, model, props):
 
 async def test_warming_asks_nothing(server, model):
     """A hosted model would charge for it."""
-    await model.warm("prefix", "key")
+    await model.warm(PREFIX, "key")
     assert server.seen == []
 
 

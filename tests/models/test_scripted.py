@@ -24,6 +24,8 @@ from surefoot.models.types import (
 HI = Request((Message("user", "Hi there"),))
 CALL = ToolCall("c1", "addTask", {"title": "Milk"})
 
+PREFIX = Request((Message("system", "Be brief."),))
+
 
 async def test_answers_come_in_their_order_and_requests_are_kept():
     """Texts, calls, lists of both and whole completions are all answers, given in the order they were queued."""
@@ -133,8 +135,8 @@ async def test_it_is_a_language_model_and_remembers_warming_and_closing():
     model = ScriptedModel()
     assert isinstance(model, LanguageModel)
     model.add("later")
-    await model.warm("prefix", "key")
+    await model.warm(PREFIX, "key")
     await model.close()
-    assert model.warmed == [("prefix", "key")]
+    assert model.warmed == [(PREFIX, "key")]
     assert model.closed
     assert (await model.complete(HI)).text == "later"

@@ -72,7 +72,7 @@ class OllamaModel(StreamedModel):
         """The names of the models the server has, as it orders them."""
         return await list_models(self._client, self._client.deadline(self._default_seconds))
 
-    async def warm(self, text: str, key: str) -> None:  # noqa: ARG002 - the server keeps its own prefixes
+    async def warm(self, request: Request, key: str) -> None:  # noqa: ARG002 - the server keeps its own prefixes
         """Have the server load the model with our context, so that the first question does not wait for it."""
         await self.capabilities()
         body = {"model": self._model, "stream": False, "options": {"num_ctx": self._window(None)}}

@@ -93,7 +93,7 @@ class OpenAICompatibleModel(StreamedModel):
         listed = await self._listed(self._client.deadline(self._default_seconds))
         return [str(entry.get("id")) for entry in listed]
 
-    async def warm(self, text: str, key: str) -> None:
+    async def warm(self, request: Request, key: str) -> None:
         """Nothing: these servers keep their own prefixes, and a hosted one would charge for it."""
 
     async def _ask_capabilities(self, deadline: Deadline) -> Capabilities:

@@ -63,8 +63,8 @@ class ScriptedModel:
         self._piece = max(1, piece)
         self.requests: list[Request] = []
         """Every request, in order, the refused ones included."""
-        self.warmed: list[tuple[str, str]] = []
-        """What `warm` was called with: text and key."""
+        self.warmed: list[tuple[Request, str]] = []
+        """What `warm` was called with: request and key."""
         self.closed = False
 
     @property
@@ -113,9 +113,9 @@ class ScriptedModel:
             await asyncio.sleep(0)
         yield Piece(completion=completion)
 
-    async def warm(self, text: str, key: str) -> None:
+    async def warm(self, request: Request, key: str) -> None:
         """Remember that it was asked to keep this prefix ready."""
-        self.warmed.append((text, key))
+        self.warmed.append((request, key))
 
     async def close(self) -> None:
         """Nothing is held; only remembered."""

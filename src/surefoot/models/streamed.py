@@ -60,7 +60,7 @@ class StreamedModel(ABC):
                 yield piece
 
     @abstractmethod
-    async def warm(self, text: str, key: str) -> None:
+    async def warm(self, request: Request, key: str) -> None:
         """Have the model ready, where the provider can."""
 
     async def close(self) -> None:
@@ -88,7 +88,9 @@ class StreamedModel(ABC):
             async for piece in pieces:
                 if piece.completion is not None:
                     return piece.completion
-        raise AssertionError("an attempt ends with its completion or raises")  # pragma: no cover - a broken adapter
+        raise AssertionError(
+            "an attempt ends with its completion or raises"
+        )  # pragma: no cover - a broken adapter
 
     async def _begin(self, request: Request, deadline: Deadline) -> tuple[Piece, Pieces]:
         pieces = self._attempt(request, deadline)
