@@ -161,7 +161,7 @@ def _check(before: list[Any], after: list[Any]) -> None:
             assert known[call.key].status is CallStatus.DONE
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(operations, max_size=14))
 def test_both_journals_agree_and_keep_their_rules(opened, steps):
     """Any sequence of operations gives the same answers, errors and state in both; final and done stay, events only grow."""
@@ -251,7 +251,7 @@ def test_a_text_answers_a_question_in_its_own_words(text):
     assert all(word and not word.isspace() and '"' not in word for word in words(text))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=5), st.text(max_size=12))
 def test_both_journals_find_the_same(opened, kept, question):
     """The index of the database and the search in memory give the same memories in the same order, for any texts."""

@@ -51,11 +51,16 @@ def add_events(tx: Connection, run: str, last_seq: int, events: EventList, at: d
 
 def append(tx: Connection, run: str, events: EventList, at: datetime, fence: int = 0) -> None:
     """Append events to a run."""
+    add_events(tx, run, _last_seq(tx, run, fence), events, at)
+
+
+def _last_seq(tx: Connection, run: str, fence: int) -> int:
     found = sql.RUN_PLACE.row(tx, of_run=run)
     if found is None:
         raise no_run(run)
     rules.check_fence(run, found[0], fence)
-    add_events(tx, run, found[2], events, at)
+    seq: int = found[1]
+    return seq
 
 
 def intend(
@@ -126,9 +131,9 @@ def _end(tx: Connection, call: Call, where: Place, events: EventList, at: dateti
 
 def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: int, at: datetime) -> None:
     """Write an answered model call; its key is answered once."""
+    last_seq = _last_seq(tx, call.run, fence)
     if sql.MODEL_CALL_BY_KEY.row(tx, of_run=call.run, of_key=call.key) is not None:
         raise rules.answered(call.run, call.key)
-    append(tx, call.run, events, at, fence)
     last = sql.MODEL_CALL_LAST.row(tx, of_run=call.run)
     values = {
         "run": call.run,
@@ -140,6 +145,7 @@ def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: in
         "at": time_text(call.at or at),
     }
     sql.MODEL_CALL_INSERT.run(tx, **values)
+    add_events(tx, call.run, last_seq, events, at)
 
 
 def add_messages(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, func, or_, select, update
 
 from surefoot.journal import rows
 from surefoot.journal.tables import calls, events, messages, model_calls, runs
@@ -94,12 +94,9 @@ def _place(key: ColumnElement[Any]) -> Select[Any]:
 
 CALL_PLACE = Prepared(_place(bindparam("of_key")))
 RUN_PLACE = Prepared(
-    select(
-        runs.c.fence,
-        runs.c.status,
-        _last(events.c.seq, events.c.run).label("last_seq"),
-        literal(0).label("none"),
-    ).where(runs.c.id == bindparam("of_run"))
+    select(runs.c.fence, _last(events.c.seq, events.c.run).label("last_seq")).where(
+        runs.c.id == bindparam("of_run")
+    )
 )
 CALL_INSERT = Prepared.insert(calls, *rows.CALL_COLUMNS)
 _ONE_CALL = and_(calls.c.run == bindparam("of_run"), calls.c.key == bindparam("of_key"))
