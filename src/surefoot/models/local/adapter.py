@@ -13,7 +13,7 @@ from surefoot.errors import ProviderCapabilityError, ProviderTimeoutError, Provi
 from surefoot.models import weights
 from surefoot.models.families import Family, family_of
 from surefoot.models.local import engine
-from surefoot.models.local.choices import probabilities
+from surefoot.models.local.choices import bound_to, probabilities
 from surefoot.models.local.gguf import read_facts
 from surefoot.models.local.requests import body_of, completion_of, is_call, usage_of
 from surefoot.models.local.session import Session
@@ -167,7 +167,17 @@ class LocalModel:
             return last
 
         found = await probabilities(ask, body, request.choices)
-        text = request.choices[found.index(max(found))]
+        if found is None:
+            bound = {
+                **body,
+                "grammar": choice_grammar(request.choices),
+                "temperature": 0.0,
+                "stop": [],
+                "stream": False,
+            }
+            text = str((await ask(bound))["content"])
+        else:
+            text = request.choices[found.index(max(found))]
         usage += Usage(seconds=time.monotonic() - started)
         return Piece(text, Completion(text, (), FinishReason.STOP, usage, self._name, found))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from surefoot.errors import ProviderRequestError
 from surefoot.models.grammar import choice_grammar
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -18,22 +17,22 @@ NEGLIGIBLE = 1e-4
 """A branch less likely than this is not followed any further; its share stays with its first choice."""
 
 
-async def probabilities(ask: Ask, body: dict[str, Any], choices: Sequence[str]) -> tuple[float, ...]:
+async def probabilities(ask: Ask, body: dict[str, Any], choices: Sequence[str]) -> tuple[float, ...] | None:
     """One probability for each choice, together 1, under the rule that the answer is one of them.
 
     The tree of choices is walked from its root: each node costs one token, and choices that part at their first token
-    cost one node in all.
+    cost one node in all. None where they cannot be had: llama.cpp keeps quiet about a token that is half a character,
+    and a choice outside the likeliest `CANDIDATES` has no number.
     """
     shares = dict.fromkeys(choices, 0.0)
     nodes = [(b"", 1.0, list(shares))]
     while nodes:
         written, share, among = nodes.pop()
-        for ending, chance in (await _branches(ask, body, written.decode(), among)).items():
-            left = (
-                [one for one in among if one.encode().startswith(written + ending)]
-                if ending
-                else [written.decode()]
-            )
+        branches = await _branches(ask, body, written.decode(), among)
+        if not branches:
+            return None
+        for ending, chance in branches.items():
+            left = _left(among, written, ending)
             if len(left) == 1 or chance * share < NEGLIGIBLE or not _whole(written + ending):
                 for one in left:
                     shares[one] += chance * share / len(left)
@@ -41,6 +40,20 @@ async def probabilities(ask: Ask, body: dict[str, Any], choices: Sequence[str]) 
                 nodes.append((written + ending, chance * share, left))
     total = sum(shares.values())
     return tuple(shares[one] / total for one in choices)
+
+
+def bound_to(choices: Sequence[str]) -> dict[str, Any]:
+    """Settings under which the answer is the likeliest of these texts, without numbers."""
+    longest = max(len(one.encode()) for one in choices)
+    settings = {"n_predict": longest + 1, "temperature": 0.0, "stop": [], "stream": False}
+    return {**settings, "grammar": choice_grammar(choices)}
+
+
+def _left(among: list[str], written: bytes, ending: bytes) -> list[str]:
+    """The choices that go on this way; ending with nothing is the choice that is complete."""
+    if not ending:
+        return [written.decode()]
+    return [one for one in among if one.encode().startswith(written + ending)]
 
 
 def _whole(text: bytes) -> bool:
@@ -53,7 +66,7 @@ def _whole(text: bytes) -> bool:
 
 
 async def _branches(ask: Ask, body: dict[str, Any], written: str, among: list[str]) -> dict[bytes, float]:
-    """What may follow `written`, token by token, with its share; nothing at all ends the answer there."""
+    """What may follow `written`, token by token, with its share; the empty token ends the answer there."""
     rests = [one[len(written) :].encode() for one in among]
     last = await ask({**body, **_sampling(among, written), "prompt": body["prompt"] + written})
     found: dict[bytes, float] = {}
@@ -62,12 +75,7 @@ async def _branches(ask: Ask, body: dict[str, Any], written: str, among: list[st
         if token in rests if not token else any(rest.startswith(token) for rest in rests):
             found[token] = found.get(token, 0.0) + float(candidate["prob"])
     total = sum(found.values())
-    if total <= 0:
-        raise ProviderRequestError(
-            f"None of the choices {among} was among the model's {CANDIDATES} likeliest tokens.",
-            "Name the choices in words.",
-        )
-    return {token: chance / total for token, chance in found.items()}
+    return {token: chance / total for token, chance in found.items()} if total > 0 else {}
 
 
 def _candidates(last: dict[str, Any]) -> list[dict[str, Any]]:
