@@ -168,13 +168,7 @@ class LocalModel:
 
         found = await probabilities(ask, body, request.choices)
         if found is None:
-            bound = {
-                **body,
-                "grammar": choice_grammar(request.choices),
-                "temperature": 0.0,
-                "stop": [],
-                "stream": False,
-            }
+            bound = {**body, **bound_to(request.choices)}
             text = str((await ask(bound))["content"])
         else:
             text = request.choices[found.index(max(found))]
