@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from surefoot import redaction
 from surefoot.events import Event, EventType
 from surefoot.journal.types import Call, EventList, Journal, Memory, ModelCall, Run, RunStatus
 from surefoot.models.types import Usage
@@ -148,12 +149,13 @@ class Session:
 
     def live(self, type_: EventType, **data: Any) -> None:  # noqa: ANN401 - any JSON
         """Something that only listeners of this moment get."""
-        self.listeners.live(Event(self.run.id, 0, type_, data))
+        self.listeners.live(Event(self.run.id, 0, type_, redaction.redact_json(data)))
 
     async def end_turn(
         self, reply: str, *, messages: list[dict[str, Any]], diary: Memory, incomplete: bool, stopped_by: str
     ) -> None:
         """The run is done: its answer, its messages and its diary entry are written together."""
+        reply = redaction.redact(reply)  # here, where the secrets of this run are known; its caller has it from us
         run = self.run.with_(
             status=RunStatus.DONE, owner="", reply=reply, incomplete=incomplete, stopped_by=stopped_by
         )
