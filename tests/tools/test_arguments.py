@@ -263,6 +263,9 @@ def test_long_values_are_cut_in_messages():
     """A message shows enough to recognise the value."""
     assert len(refused({"n": WHOLE}, {"n": "x" * 5000}).message) < 200
     assert shown({1, 2}) == '"{1, 2}"'
+    circle: list[Any] = []
+    circle.append(circle)
+    assert shown(circle) == "<class 'list'>"
 
 
 @pytest.mark.parametrize("depth", [250, 5000])
@@ -362,8 +365,21 @@ def test_references_inside_the_schema():
         {"p": {"$ref": "#/$defs/tree"}}, {"p": {"n": "1", "next": {"n": "2"}}}, **{"$defs": {"tree": tree}}
     )
     assert found == {"p": {"n": 1, "next": {"n": 2}}}
+    deep = {"n": "1", "next": {"n": "2", "next": {"n": "3", "next": {"n": "4"}}}}
+    found = read({"p": {"$ref": "#/$defs/tree"}}, {"p": deep}, **{"$defs": {"tree": tree}})
+    assert found["p"]["next"]["next"]["next"] == {"n": 4}
+    plain = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/plain"}, "s": TEXT},
+        "required": ["s"],
+    }
+    found = read(
+        {"p": {"$ref": "#/$defs/plain"}}, {"p": {"s": "1", "next": {"s": "2"}}}, **{"$defs": {"plain": plain}}
+    )
+    assert found == {"p": {"s": "1", "next": {"s": "2"}}}
     loop = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
     assert read({"p": TEXT}, {"p": "x"}, **{"$defs": loop}) == {"p": "x"}
+    assert read({"p": {"$ref": "#/$defs/a"}}, {}, **{"$defs": loop}) == {}
 
 
 @pytest.mark.parametrize("reference", ["https://example.com/schema.json", "#/$defs/missing", "other.json#/x"])

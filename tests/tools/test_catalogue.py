@@ -129,7 +129,7 @@ SCHEMA = {
     "parameters": {
         "type": "dict",
         "properties": {
-            "base": {"type": "float", "required": True},
+            "base": {"type": "float", "required": True, "minimum": 0},
             "sides": {"type": "tuple", "items": {"type": "float"}},
             "deep": {"type": "dict", "properties": {"any": {"type": "any"}, "n": {"type": ["int", "none"]}}},
             "lists": {"type": "array", "items": {"type": "array", "items": {"type": "String"}}},
@@ -149,7 +149,7 @@ def test_function_schemas_of_others(item: Any):
     properties = found.parameters["properties"]
     assert found.parameters["type"] == "object"
     assert found.parameters["required"] == ["base"]
-    assert properties["base"] == {"type": "number"}
+    assert properties["base"] == {"type": "number", "minimum": 0}
     assert properties["sides"] == {"type": "array", "items": {"type": "number"}}
     assert properties["deep"]["properties"] == {"any": {}, "n": {"type": ["integer", "null"]}}
     assert properties["lists"]["items"]["items"] == {"type": "string"}

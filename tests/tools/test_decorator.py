@@ -275,6 +275,28 @@ def test_values_arrive_as_the_functions_own_types(tmp_path: Path):
     assert address == Address(title="t")
 
 
+class Node(BaseModel):
+    edges: list[Edge] = []
+    label: str = ""
+
+
+class Edge(BaseModel):
+    to: Node | None = None
+    weight: dict[str, Any] = {}
+
+
+def walk(node: Node, start: Edge) -> int:
+    return len(node.edges)
+
+
+def test_types_that_refer_to_each_other():
+    """Both stay definitions; what hangs on them is plain."""
+    parameters = tool(walk).parameters
+    assert sorted(parameters["$defs"]) == ["Edge", "Node"]
+    assert "'title'" not in str(parameters)
+    assert prepare(tool(walk), {"node": {"edges": [{"weight": {"a": 1}}]}, "start": {}})[0]["start"] == {}
+
+
 def grow(tree: Tree) -> str:
     return tree.children[0].name
 

@@ -209,7 +209,8 @@ def _problems(error: ValidationError, dropped: Mapping[str, Any]) -> list[str]:
         instance: Any = error.instance
         missing = [name for name in required if name not in instance]
         return [_missing(f"{place}.{name}" if place else str(name), dropped) for name in missing]
-    if error.validator is None:  # a schema that is `false`
+    keyword: Any = error.validator
+    if keyword is None:  # a schema that is `false`
         return [f"{place} may not be given ({shown(error.instance)})".strip()]
     if error.validator == "additionalProperties" or not place:
         return [f"{place}: {error.message}" if place else error.message]

@@ -338,9 +338,6 @@ class Fields:
     def _keeps(self, name: str) -> bool:
         return self._keeps_unknown or any(pattern.search(name) for pattern in self._patterns)
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._fields
-
 
 def compiles(pattern: Any) -> bool:  # noqa: ANN401 - whatever a schema holds
     """Python can read this pattern; schemas from elsewhere hold patterns of other engines."""

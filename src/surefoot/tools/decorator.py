@@ -242,12 +242,9 @@ def _docstring(fn: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     text = inspect.getdoc(fn) or ""
     if "\n" not in text:
         return text.strip(), {}
-    from docstring_parser import ParseError, parse
+    from docstring_parser import parse
 
-    try:
-        parsed = parse(text)
-    except ParseError:
-        return text.split("\n\n")[0].replace("\n", " ").strip(), {}
+    parsed = parse(text)
     described = {item.arg_name: " ".join((item.description or "").split()) for item in parsed.params}
     return " ".join((parsed.short_description or "").split()), described
 

@@ -62,14 +62,12 @@ def function_schema(item: Any, place: int) -> tuple[str, str, dict[str, Any]]:  
         parameters = {}
     if not isinstance(parameters, Mapping):
         raise _unreadable(place, f"the parameters of {name} are {type(parameters).__name__}, not an object")
-    return name, description, _root(parameters, name, place)
+    return name, description, _root(parameters)
 
 
-def _root(parameters: Mapping[str, Any], name: str, place: int) -> dict[str, Any]:
+def _root(parameters: Mapping[str, Any]) -> dict[str, Any]:
     schema = plain_schema(parameters)
     properties = schema.get("properties", {})
-    if not isinstance(properties, dict):
-        raise _unreadable(place, f"the properties of {name} are {type(properties).__name__}, not an object")
     required = schema.get("required", [])
     known = [key for key in required if key in properties] if isinstance(required, list) else []
     rest = {key: value for key, value in schema.items() if key not in {"type", "properties", "required"}}

@@ -112,9 +112,7 @@ async def get(
                     status=answer.status_code,
                 )
             return answer.status_code, await _fetched(answer, whose)
-    except TimeoutError as error:
-        raise ToolError(f"{whose} took longer than {SECONDS:g} s.", "Try again later.") from error
-    except httpx.TimeoutException as error:
+    except (TimeoutError, httpx.TimeoutException) as error:
         raise ToolError(f"{whose} took longer than {SECONDS:g} s.", "Try again later.") from error
     except httpx.TooManyRedirects as error:
         raise ToolError(f"{whose} redirects without end.", "Try another address.") from error

@@ -49,21 +49,13 @@ def parts_of(path: str) -> tuple[str, ...]:
     for name in names:
         if name == "..":
             raise _refused(path, "leads out of the folder")
-        if not name.isprintable() or len(os.fsencode(_encodable(name, path))) > MAX_NAME:
+        if not name.isprintable() or len(name.encode()) > MAX_NAME:
             raise _refused(path, "holds a name no file can have")
         if name.startswith(TEMPORARY):
             raise _refused(path, "is a name kept for temporary files")
     if len(names) > MAX_DEPTH:
         raise _refused(path, f"is deeper than {MAX_DEPTH} folders")
     return tuple(names)
-
-
-def _encodable(name: str, path: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        raise _refused(path, "holds a name no file can have") from error
-    return name
 
 
 def _refused(path: str, why: str) -> ToolError:
@@ -192,7 +184,7 @@ class Folder:
     def _read(self, folder: int, name: str, path: str) -> Content:
         with _translated(path):
             handle = os.open(name, _FILE, dir_fd=folder)
-        with open(handle, "rb") as file:  # noqa: PTH123 - an open descriptor, no path
+        try:
             about = os.fstat(handle)
             if not stat.S_ISREG(about.st_mode):
                 raise ToolError(f"{path!r} is no file.", "Name a file; listFiles shows them.", path=path)
@@ -200,7 +192,10 @@ class Folder:
                 raise ToolError(
                     f"{path!r} has several hard links.", "Copy it; the copy can be read.", path=path
                 )
-            data = file.read(MAX_FILE + 1)
+            with open(handle, "rb", closefd=False) as file, _translated(path):
+                data = file.read(MAX_FILE + 1)
+        finally:
+            os.close(handle)
         if len(data) > MAX_FILE:
             raise ToolError(
                 f"{path!r} is larger than {MAX_FILE} bytes.", "Only smaller files can be used.", path=path

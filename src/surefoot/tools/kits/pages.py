@@ -21,13 +21,16 @@ LITTLE = 200
 """Characters: with less, the page's text was in what was left out."""
 # fmt: off
 BLOCKS = frozenset({
-    "address", "article", "aside", "blockquote", "body", "br", "dd", "div", "dl", "dt", "fieldset", "figcaption",
-    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol",
-    "p", "pre", "section", "table", "tbody", "tfoot", "thead", "tr", "ul",
+    "address", "article", "aside", "blockquote", "body", "div", "dl", "fieldset", "figcaption",
+    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol",
+    "p", "pre", "section", "table", "tbody", "tfoot", "thead", "ul",
 })
 # fmt: on
+LINES = frozenset({"br", "dd", "dt", "li", "tr"})
+"""These end a line, and need none of their own before them."""
 CELLS = frozenset({"td", "th"})
 
+_SPACE = re.compile(r"\s+")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\n\s*\n\s*")
 _HIDDEN = "[hidden], [aria-hidden=true]"
@@ -62,18 +65,27 @@ def _text(root: LexborNode | None) -> str:
     if root is None:
         return ""
     pieces: list[str] = []
-    stack: list[tuple[Any, bool]] = [(root, False)]
+    stack: list[tuple[Any, bool, bool]] = [(root, False, False)]
     while stack:
-        node, seen = stack.pop()
-        if node.is_text_node:
-            pieces.append(node.text_content or "")
-            continue
-        mark = "\n" if node.tag in BLOCKS else "\t" if node.tag in CELLS else ""
-        pieces.append(mark)
-        if not seen:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(list(node.iter(include_text=True))))
-    return tidy("".join(pieces))
+        node, kept, left = stack.pop()
+        if left:
+            pieces.append(_mark(node.tag))
+        elif node.is_text_node:
+            text = node.text_content or ""
+            pieces.append(text if kept else _SPACE.sub(" ", text))
+        else:
+            pieces.append("\n" if node.tag in BLOCKS else "")
+            kept = kept or node.tag == "pre"
+            stack.append((node, kept, True))
+            stack.extend((child, kept, False) for child in reversed(list(node.iter(include_text=True))))
+    return "\n".join(line for line in tidy("".join(pieces)).split("\n") if line)
+
+
+def _mark(tag: str | None) -> str:
+    """What stands behind an element."""
+    if tag in BLOCKS or tag in LINES:
+        return "\n"
+    return "\t" if tag in CELLS else ""
 
 
 def tidy(text: str) -> str:

@@ -79,6 +79,7 @@ class Rows:
         Raises:
             ToolError: none or several; details hold `candidates`, `[{"id", "title"}]`.
         """
+        reference = clean(reference)
         by_id = self.living(tx, reference.strip())
         if by_id is not None:
             return by_id

@@ -60,10 +60,8 @@ def resolved(ctx: Context, text: str) -> Moment:
     return resolve_date(text, ctx.now, ctx.zone, ctx.language)
 
 
-def shown(ctx: Context, value: str | None) -> str:
-    """A stored date for people, in their zone and language; empty for none."""
-    if not value:
-        return ""
+def shown(ctx: Context, value: str) -> str:
+    """A stored date for people, in their zone and language."""
     if len(value) == DAY_LENGTH:
         return show(date.fromisoformat(value), ctx.language)
     return show(datetime.fromisoformat(value).astimezone(zone_of(ctx.zone)), ctx.language)
