@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from surefoot import Actor, Effect, MemoryJournal, ScriptedModel, tool
+from surefoot.assistant import RunHandle
 from surefoot.errors import (
     BudgetExceededError,
+    MisuseError,
     NotFoundError,
     ProviderUnavailableError,
     StateError,
@@ -347,6 +349,27 @@ async def test_an_external_call_waits_then_goes_on_after_approval_without_planni
         report = await ours.undo(done)
         assert [str(item.verdict) for item in report.items] == ["take_back", "impossible"]
     model.assert_done()
+
+
+async def test_the_handle_of_a_run_takes_the_decision():
+    """`await run.approve(call_id)` and `decline`, once it rests; a handle of nobody cannot."""
+    sent.clear()
+    model = ScriptedModel(plan(("send_mail", {"to": "a"}), ("send_mail", {"to": "b"})), "One of two.")
+    async with assistant(model, send_mail) as ours:
+        run = ours.ask("mail a and b")
+        first = (await run).waiting[0]
+        second = await run.approve(first.id)
+        assert (await second).waiting[0].arguments == {"to": "b"}
+        done = await (await second.decline())
+        assert (done.status, sent, done.run.incomplete) == (RunStatus.DONE, ["a"], True)
+        with pytest.raises(StateError, match="no waiting call"):
+            await run.approve("999")
+
+        async def result(handle: RunHandle) -> Any:
+            return done
+
+        with pytest.raises(MisuseError, match="no assistant"):
+            await RunHandle(result).approve()
 
 
 async def test_a_declined_call_is_told_and_the_rest_goes_on():

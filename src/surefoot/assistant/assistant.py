@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from surefoot.assistant.handle import RunHandle, RunResult
 from surefoot.assistant.turn import Turn
@@ -103,7 +103,7 @@ class Assistant:
 
     def ask(self, text: str) -> RunHandle:
         """Start a run for this request. Await the handle for the result; iterate it for the events."""
-        return RunHandle(lambda handle: self._ask(handle, text))
+        return RunHandle(lambda handle: self._ask(handle, text), self._decide)
 
     def resume(self, run: str) -> RunHandle:
         """Go on with a run that was interrupted or approved. What is done is not done again.
@@ -112,7 +112,7 @@ class Assistant:
             StateError: it is final, still waits for a person, or somebody works on it.
             NotFoundError: there is no such run.
         """
-        return RunHandle(lambda handle: self._resume(handle, run))
+        return RunHandle(lambda handle: self._resume(handle, run), self._decide)
 
     async def _ask(self, handle: RunHandle, text: str) -> RunResult:
         journal = await self.journal()
@@ -190,16 +190,17 @@ class Assistant:
 
     async def approve(self, run: str, call: str | None = None) -> RunHandle:
         """Agree to a waiting call (or all of the run), and go on."""
-        journal = await self.journal()
-        found = await journal.find_run(run)
-        await lifecycle.approve(journal, found, call, PERSON)
-        return self.resume(found.id)
+        return await self._decide("approve", run, call)
 
     async def decline(self, run: str, call: str | None = None) -> RunHandle:
         """Refuse a waiting call (or all of the run), and go on without it."""
+        return await self._decide("decline", run, call)
+
+    async def _decide(self, answer: Literal["approve", "decline"], run: str, call: str | None) -> RunHandle:
         journal = await self.journal()
         found = await journal.find_run(run)
-        await lifecycle.decline(journal, found, call, PERSON)
+        write = lifecycle.approve if answer == "approve" else lifecycle.decline
+        await write(journal, found, call, PERSON)
         return self.resume(found.id)
 
     async def cancel(self, run: str) -> Run:

@@ -6,14 +6,17 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from surefoot.errors import SurefootError, error_from_dict
+from surefoot.errors import MisuseError, SurefootError, error_from_dict
 from surefoot.events import Event
 from surefoot.journal.types import Call, CallStatus, Run, RunStatus
 from surefoot.models.types import Usage
 from surefoot.planning.outline import Outline
 from surefoot.running.session import Session
+
+Decide = Callable[[Literal["approve", "decline"], str, "str | None"], "Coroutine[Any, Any, RunHandle]"]
+"""Carries a person's decision to the assistant: what, of which run, about which call."""
 
 WAITING = frozenset(
     {
@@ -122,7 +125,10 @@ def call_to_dict(call: Call) -> dict[str, Any]:
 class RunHandle:
     """A run that has been started. `await handle` gives its `RunResult`; `async for event in handle` its events."""
 
-    def __init__(self, work: Callable[[RunHandle], Coroutine[Any, Any, RunResult]]) -> None:
+    def __init__(
+        self, work: Callable[[RunHandle], Coroutine[Any, Any, RunResult]], decide: Decide | None = None
+    ) -> None:
+        self._decide = decide
         self._session: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
         self._task = asyncio.ensure_future(self._guard(work))
 
@@ -158,6 +164,24 @@ class RunHandle:
         session = self._session.result()
         async for event in session.listeners.listen(session.run.id):
             yield event
+
+    async def approve(self, call_id: str | None = None) -> RunHandle:
+        """Agree to a waiting call (or all of the run) once the run rests; the handle of the run that goes on.
+
+        Raises:
+            StateError: nothing of the run waits, or not that call.
+        """
+        return await self._answer("approve", call_id)
+
+    async def decline(self, call_id: str | None = None) -> RunHandle:
+        """Refuse a waiting call (or all of the run); the handle of the run that goes on without it."""
+        return await self._answer("decline", call_id)
+
+    async def _answer(self, answer: Literal["approve", "decline"], call_id: str | None) -> RunHandle:
+        run = (await self._task).run
+        if self._decide is None:
+            raise MisuseError("This handle belongs to no assistant.", "Use assistant.approve(run).")
+        return await self._decide(answer, run.id, call_id)
 
     async def cancel(self) -> RunResult | None:
         """Stop at once: open calls end as what they are known to be, the run as `cancelled`."""
