@@ -63,8 +63,21 @@ def test_a_larger_catalogue_is_ranked_by_names_descriptions_arguments_and_aliase
 
 
 def test_the_kit_of_a_match_comes_along_in_the_catalogues_order():
-    """A plan that lists notes may have to tag them."""
-    assert Router(MANY).route("note").names == ("addNote", "listNotes")
+    """A plan that finds a page may have to read it."""
+    assert Router([*MANY, tool("webSearch", "Search.", "web")]).route("page").names[-2:] == (
+        "fetchPage",
+        "webSearch",
+    )
+
+
+@pytest.mark.parametrize(
+    "query", ["weather in Rome", "und das andere am Freitag, wie das Wetter", "read that page"]
+)
+def test_the_persons_own_kits_always_pass(query):
+    """Everyday requests name them without a word that is in their tools; the other kits need a match."""
+    names = Router(MANY).route(query).names
+    assert {"addNote", "listNotes", "addTask", "completeTask"} < set(names)
+    assert not any(name.startswith("spare") for name in names)
 
 
 @pytest.mark.parametrize("query", ["", "???", "xyzzy", '" OR *', "NEAR(a b)"])

@@ -171,7 +171,9 @@ class Assistant:
         except SurefootError as error:
             await session.rest(RunStatus.FAILED, error=error.to_dict())
         except Exception as error:
-            await session.rest(RunStatus.FAILED, error=SurefootError(f"A fault of Surefoot: {error!r}").to_dict())
+            await session.rest(
+                RunStatus.FAILED, error=SurefootError(f"A fault of Surefoot: {error!r}").to_dict()
+            )
             raise
         return await result_of(session.journal, session.run)
 
@@ -262,6 +264,18 @@ class Assistant:
             else:
                 self._model = await open_model(given, self.settings) if isinstance(given, str) else given
         return self._model
+
+    async def warm(self) -> None:
+        """Load a local model and let it read the parts of the prompts that never change, before they are needed.
+
+        Raises:
+            ProviderError: there is no model, or it cannot be loaded.
+        """
+        from surefoot.assistant.warming import warm_planner, warm_reply
+
+        model = await self.model()
+        await warm_planner(await self._planner_model(model), self.settings, self.catalogue)
+        await warm_reply(model, self.settings)
 
     async def _planner_model(self, model: LanguageModel) -> LanguageModel:
         if self._planner is None:

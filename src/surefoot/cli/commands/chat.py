@@ -65,13 +65,9 @@ class Talk:
     async def warm(self) -> None:
         """Load the model now, while the person is still thinking; what is wrong with it shows at once."""
         from surefoot.cli.session import interruptible
-        from surefoot.cli.warming import warm_planner
 
-        settings = self._cli.settings
         with self._cli.out.waiting_for(self._cli.texts("status.starting")):
-            model = await interruptible(self._assistant.model())
-            if settings.planner_model in {"", model.name}:
-                await interruptible(warm_planner(model, settings, self._assistant.catalogue))
+            await interruptible(self._assistant.warm())
 
     async def hold(self) -> int:
         """The conversation, to its end; the exit code of the last request where nobody sits at a terminal."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -168,20 +168,13 @@ async def _prepare(cli: Cli, name: str) -> int:
     from importlib.util import find_spec
 
     from surefoot.cli.session import interruptible
-    from surefoot.cli.warming import warm_planner
-    from surefoot.models import open_model
-    from surefoot.tools.catalogue import Catalogue
-    from surefoot.tools.kits import builtin
 
     if find_spec("xllamacpp") is None:
         cli.out.warn(f"  {name}: {cli.texts('models.no_extra')}")
         return 1
-    model = await open_model(name, cli.settings)
-    try:
+    async with cli.assistant(model=name) as assistant:
         with cli.out.waiting_for(cli.texts("status.warming")):
-            await interruptible(warm_planner(model, cli.settings, Catalogue(builtin())))
-    finally:
-        await model.close()
+            await interruptible(assistant.warm())
     cli.out.data(f"  {cli.texts('models.prefix')}")
     return 0
 
@@ -196,7 +189,7 @@ class Bar:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         if self._out.err.terminal and not self._out.quiet:
             self._bar = self._made()
             self._bar.start()
