@@ -23,7 +23,11 @@ _NORMAL, _CONTROL = 1, 3
 
 
 def write_tiny(
-    path: Path, *, name: str = "Qwen2.5 Tiny Instruct", template: str = CHATML + "{# <tool_call> #}", seed: int = 7
+    path: Path,
+    *,
+    name: str = "Qwen2.5 Tiny Instruct",
+    template: str = CHATML + "{# <tool_call> #}",
+    seed: int = 7,
 ) -> Path:
     """Write the model to `path` and give it back."""
     tokens = [*_byte_characters(), *SPECIAL]

@@ -181,7 +181,7 @@ class LocalModel:
 
     async def _prompt(self, wire: Wire, request: Request) -> str:
         if self._family is not None:
-            return self._family.prompt(request.messages, request.tools)
+            return self._family.prompt(request.messages, () if request.tools_shown else request.tools)
         return await self._templated(wire, request.messages)
 
     async def _templated(self, wire: Wire, messages: tuple[Message, ...]) -> str:

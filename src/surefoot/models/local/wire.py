@@ -62,11 +62,9 @@ class Wire:
                 if response.status_code != httpx.codes.OK:
                     await response.aread()
                     raise refusal(response)
-                async for line in response.aiter_lines():
-                    if line.startswith("data: {"):
-                        yield _event(line.removeprefix("data: "))
-                    elif line.startswith("error: {"):
-                        raise _refused(json.loads(line.removeprefix("error: ")))
+                async for line in _lines(response):
+                    if line.startswith(b"data: {"):
+                        yield _event(line.removeprefix(b"data: "))
         except httpx.TransportError as error:
             raise EngineGoneError(self.address) from error
 
@@ -112,7 +110,17 @@ def _no_certificates() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _event(text: str) -> dict[str, Any]:
+async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """Lines as the event stream means them. httpx's own lines also end at U+0085 and U+2028, which are text here."""
+    rest = b""
+    async for block in response.aiter_bytes():
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            yield line
+    yield rest
+
+
+def _event(text: bytes) -> dict[str, Any]:
     event: dict[str, Any] = json.loads(text)
     if "error" in event:
         raise _refused(event["error"])
