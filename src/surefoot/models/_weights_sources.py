@@ -75,7 +75,9 @@ def _download(client: httpx.Client, url: str, model: Pinned, target: Path, progr
             raise ProviderUnavailableError("The hub has a file of another size.", "Try again later.")
         _cut(target, have)
         with target.open("ab") as file:
-            for block in response.iter_bytes(COPY_BYTES):
+            for (
+                block
+            ) in response.iter_bytes():  # as it comes: a chunk that is waited for is lost with the connection
                 file.write(block)
                 have += len(block)
                 progress("fetching from the hub", have, model.size)
