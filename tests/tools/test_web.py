@@ -21,7 +21,7 @@ from surefoot.errors import AddressRefusedError, SurefootError, ToolError
 from surefoot.models.address import AddressPolicy
 from surefoot.settings import Settings
 from surefoot.tools.kits import fetching
-from surefoot.tools.kits.pages import page_of
+from surefoot.tools.kits.pages import nesting, page_of
 from surefoot.tools.kits.weather import get_weather
 from surefoot.tools.kits.web import fetch_page, web_search
 from surefoot.tools.types import Context
@@ -151,6 +151,22 @@ async def test_a_page_is_text_and_labelled(site: Site, tmp_path: Path):
 def test_odd_pages(html: str, text: str):
     """Broken, deep and empty pages give what there is."""
     assert page_of(html).text == text
+
+
+@pytest.mark.parametrize(
+    "html", ["<div>" * 20_000, "<p><b>" * 20_000, "<a><table>" * 20_000, "</i><I>" * 20_000 + "<x-y>" * 6_000]
+)
+def test_pages_that_would_take_for_ever(html: str):
+    """Reading is quadratic in the depth: a page made so is refused."""
+    with pytest.raises(ToolError, match="nests deeper"):
+        page_of(html)
+
+
+def test_long_pages_are_not_deep():
+    """Lists and paragraphs without end tags, and many elements side by side."""
+    assert page_of("<ul>" + "<li>a<p>b" * 20_000).text.count("a") == 20_000
+    assert nesting("<div><p></div>" * 20_000) == 1
+    assert nesting("</div>" * 5 + "<div>") == 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo
@@ -83,7 +84,7 @@ def _in_language(folded: str, words: Language, now: datetime, order: str) -> Spa
     except Refused as refused:
         found, reason = None, str(refused)
     if found is None:
-        found = _with_clock(folded, today, now)
+        found = _with_clock(folded, today, now) or _hours_from(folded, today, now)
     if found is None and reason:
         raise Refused(reason)
     return found
@@ -99,6 +100,36 @@ def _in_hours(folded: str, words: Language, now: datetime) -> datetime | None:
         seconds = _SHORT_UNITS[words.units[match["unit"]]] * (number or 1)
         moved = now.astimezone(UTC) + timedelta(seconds=seconds if kind == "in" else -seconds)
         return moved.replace(microsecond=0).astimezone(now.tzinfo)
+    return None
+
+
+def _hours_from(folded: str, today: Today, now: datetime) -> datetime | None:
+    """`an hour before Friday 11:00`, `30 minutes after 2026-05-03 17:00`: counted from a moment, in true time."""
+    for kind, pattern in today.words.rules:
+        match = pattern.fullmatch(folded) if kind in {"before", "after"} else None
+        unit = _SHORT_UNITS.get(today.words.units[match["unit"]]) if match and match["unit"] else None
+        if match is None or unit is None:
+            continue
+        moment = _moment(match["rest"], today, now)
+        if moment is not None:
+            number = today.words.number(match["n"] or "1") or 1
+            moved = moment.astimezone(UTC) + timedelta(
+                seconds=unit * (number if kind == "after" else -number)
+            )
+            return moved.astimezone(now.tzinfo)
+    return None
+
+
+def _moment(text: str, today: Today, now: datetime) -> datetime | None:
+    """A moment inside a date; one that was copied there may be of another language."""
+    exact = _iso_time(text.upper(), cast("ZoneInfo", now.tzinfo))
+    if exact is not None:
+        return exact
+    others = (language(code) for code in LANGUAGES if code != today.words.code)
+    for words in (today.words, *others):
+        found = _with_clock(text, replace(today, words=words), now)
+        if found is not None:
+            return found
     return None
 
 

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from surefoot.tools.dates import figures
 from surefoot.tools.dates.moment import Refused, Span
-from surefoot.tools.dates.words import Language
+from surefoot.tools.dates.words import LANGUAGES, Language, language
 
 WEEK = 7
 SATURDAY = 5
@@ -106,9 +106,17 @@ def _agreed(found: Span, weekday: int, word: str) -> Span:
 
 
 def _inner(text: str, today: Today) -> Span | None:
+    """A date inside a date; a date that was copied there may be of another language (`dos días antes del 22 Aug`)."""
     if today.depth >= MAX_NESTING:
         return None
-    return read_span(text.strip(), replace(today, depth=today.depth + 1))
+    deeper = replace(today, depth=today.depth + 1)
+    found = read_span(text.strip(), deeper)
+    if found is not None or today.depth:
+        return found
+    others = (language(code) for code in LANGUAGES if code != today.words.code)
+    return next(
+        (one for words in others if (one := read_span(text.strip(), replace(deeper, words=words)))), None
+    )
 
 
 # --- counting ------------------------------------------------------------------------------------------------
