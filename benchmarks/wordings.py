@@ -1,9 +1,10 @@
 """Do everyday requests end with the right rows? Real model, real kits, real journal; outcomes read from the database.
 
-    python benchmarks/wordings.py [--set tests/data/wordings.json] [--only ID] [--model NAME] [--json]
+    python benchmarks/wordings.py [--set tests/data/wordings.json] [--only ID] [--model NAME] [--plans] [--json]
 
 A case is right when the rows of notes, tasks and events changed exactly as it expects: nothing missing, nothing more.
-The set that is reported was written by somebody who saw only the list of tools; prompts are tuned on another.
+The set that is reported was written by somebody who saw only the list of tools; prompts are tuned on another. With
+`--plans` the answer is a fixed text: the rows depend on the plan alone, and a run costs a third of the time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from zoneinfo import ZoneInfo
 from surefoot.assistant import Assistant, RunResult
 from surefoot.journal import SqlJournal
 from surefoot.models import default_model, open_model
-from surefoot.models.types import LanguageModel
+from surefoot.models.types import Capabilities, Completion, LanguageModel, Piece, Request
 from surefoot.settings import load_settings
 from surefoot.storage import Database
 from surefoot.tools.kits import calendar, notes, tasks
@@ -33,6 +35,34 @@ from surefoot.tools.types import Actor, Context
 
 KINDS = {"notes": notes_table, "tasks": tasks_table, "events": events_table}
 SETS = Path(__file__).parent.parent / "tests" / "data"
+
+
+class PlansOnly:
+    """The same model, its answers left out; plans and resolved steps are real."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self.name = model.name
+
+    async def capabilities(self) -> Capabilities:
+        """Those of the model."""
+        return await self.model.capabilities()
+
+    async def complete(self, request: Request) -> Completion:
+        """A fixed text instead of an answer."""
+        return Completion("-") if request.purpose == "reply" else await self.model.complete(request)
+
+    async def stream(self, request: Request) -> AsyncIterator[Piece]:
+        """The same in one piece."""
+        found = await self.complete(request)
+        yield Piece(found.text, found)
+
+    async def warm(self, request: Request, key: str) -> None:
+        """Pass it on."""
+        await self.model.warm(request, key)
+
+    async def close(self) -> None:
+        """The model is closed by whoever opened it."""
 
 
 def rows(database: Database) -> dict[str, dict[str, dict[str, Any]]]:
@@ -201,6 +231,7 @@ async def main() -> int:
     parser.add_argument("--set", type=Path, default=SETS / "wordings.json")
     parser.add_argument("--only", action="append")
     parser.add_argument("--model", default="")
+    parser.add_argument("--plans", action="store_true", help="leave the answers out")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     cases = json.loads(options.set.read_text(encoding="utf-8"))
@@ -210,7 +241,7 @@ async def main() -> int:
     results = []
     try:
         for case in cases:
-            results.append(await run_case(case, model))
+            results.append(await run_case(case, PlansOnly(model) if options.plans else model))
             report(results[-1], file=sys.stderr if options.json else sys.stdout)
     finally:
         await model.close()
@@ -220,15 +251,33 @@ async def main() -> int:
             json.dumps({"right": right, "of": len(results), "cases": results}, ensure_ascii=False, indent=1)
         )
     else:
-        seconds = sorted(result["seconds"] for result in results)
-        print(f"{right} of {len(results)} right; median {seconds[len(seconds) // 2]} s a request")
+        print(f"{right} of {len(results)} right; {by_language(results)}")
+        told = [f"{median(results, name)} {name.replace('_', ' ')}" for name in MEASURED]
+        print(f"a request, median: {', '.join(told)}")
     return 0 if right * 20 >= 18 * len(results) else 1
+
+
+MEASURED = ("prompt_tokens", "cached_tokens", "output_tokens", "model_calls", "seconds")
+
+
+def median(results: list[dict[str, Any]], name: str) -> Any:
+    """The middle value of a figure."""
+    values = sorted(result[name] for result in results)
+    return values[len(values) // 2]
+
+
+def by_language(results: list[dict[str, Any]]) -> str:
+    """`en 20/22, de 7/8`."""
+    languages = dict.fromkeys(result["language"] for result in results)
+    counted = {one: [r["right"] for r in results if r["language"] == one] for one in languages}
+    return ", ".join(f"{one} {sum(marks)}/{len(marks)}" for one, marks in counted.items())
 
 
 def report(result: dict[str, Any], file: Any) -> None:
     """One case, for a person."""
     mark = "right" if result["right"] else "WRONG"
-    print(f"{result['id']} {mark} {result['seconds']} s  {result['request'][:90]}", file=file)
+    cost = f"{result['prompt_tokens']}-{result['cached_tokens']}+{result['output_tokens']} tokens"
+    print(f"{result['id']} {mark} {result['seconds']} s  {cost}  {result['request'][:90]}", file=file)
     if not result["right"]:
         for line in result["wrong"] + result["steps"] + result["calls"] + [f"reply: {result['reply'][:200]}"]:
             print(f"      {line}", file=file)

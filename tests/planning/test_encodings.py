@@ -26,12 +26,14 @@ def request(catalogue, encoding, question, **options):
 @pytest.mark.parametrize(
     ("able", "encoding"),
     [
-        (Capabilities(tools=True, json_schema=True, grammar=True, encoding="own"), "own"),
+        (Capabilities(tools=True, json_schema=True, grammar=True, encoding="own"), "bound"),
+        (Capabilities(tools=True, json_schema=True, encoding="own"), "own"),
         (Capabilities(tools=True, grammar=True, encoding="lines"), "lines"),
         (Capabilities(tools=True, encoding="text"), "text"),
         (Capabilities(json_schema=True, encoding="own"), "schema"),
         (Capabilities(grammar=True, encoding="schema"), "lines"),
         (Capabilities(tools=True, encoding="schema"), "own"),
+        (Capabilities(tools=True, grammar=True, encoding="schema"), "bound"),
         (Capabilities(encoding="own"), "text"),
     ],
 )

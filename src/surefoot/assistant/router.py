@@ -15,6 +15,10 @@ FEW = 8
 BEST = 20
 """How many of a larger catalogue a `router_model` gets to choose from."""
 
+OWN_KITS = frozenset({"notes", "tasks", "calendar"})
+"""Kits of the person's own things pass whatever the words: "and the other one to Friday" names none of them. Ranked by
+words alone, the tool that was meant was missing for 3 of 40 everyday requests."""
+
 WEIGHTS = (6.0, 2.0, 1.0, 4.0)
 """BM25 weights of name, description, arguments, aliases: a name or alias in the request says most."""
 
@@ -46,7 +50,7 @@ class Router:
         ranked = self.rank(f"{query} {context}")
         if not ranked:
             return Route(names)
-        kits = {tool.kit for tool in self._tools if tool.name in ranked[:BEST] and tool.kit}
+        kits = OWN_KITS | {tool.kit for tool in self._tools if tool.name in ranked[:BEST] and tool.kit}
         kept = tuple(t.name for t in self._tools if t.name in ranked[:BEST] or t.kit in kits)
         return Route(kept, ranked)
 

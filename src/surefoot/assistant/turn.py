@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot.assistant.answer import Told, answer_request, plain_answer
+from surefoot.assistant.context import known_lines
 from surefoot.assistant.memory import Memories, diary_entry, remember
 from surefoot.assistant.router import Router
+from surefoot.assistant.warming import warm_quietly
 from surefoot.errors import BudgetExceededError, ProviderError
 from surefoot.events import EventType
 from surefoot.journal.types import RunStatus
@@ -69,8 +71,15 @@ class Turn:
         talk = " ".join(message.content for message in self.dialogue[-2:])
         route = Router(list(session.catalogue)).route(query, talk)
         planner = OutlinePlanner(self.planner, session.settings, session.catalogue)
+        if not planner.skips(query):
+            await warm_quietly(self.planner, self.model, session.settings, session.catalogue)
         result = await planner.plan(
-            query, dialogue=self.dialogue, only=route.names, now=session.now, complete=self._asker("plan")
+            query,
+            dialogue=self.dialogue,
+            only=route.names,
+            now=session.now,
+            known=await known_lines(session, query, talk),
+            complete=self._asker("plan"),
         )
         self.outline = result.outline
         await self._write_plan(result)

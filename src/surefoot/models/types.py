@@ -124,6 +124,9 @@ class Request:
     placeholders: bool = False
     grammar: str | None = None
     json_schema: dict[str, Any] | None = None
+    tools_shown: bool = False
+    """The messages tell of the tools already: they bind the answer and are not written down again, by an adapter that
+    writes them itself."""
     choices: tuple[str, ...] = ()
     """Answer with exactly one of these texts; `Completion.probabilities` has one number for each where it can."""
     max_tokens: int = 512

@@ -1,4 +1,4 @@
-"""One question, four ways to have it answered: the model's own form, call lines, a JSON Schema, free text.
+"""One question, five ways to have it answered: the model's own form, free or bound, call lines, JSON Schema, free text.
 
 All give the same `Outline`. The prompt is laid out for the prefix cache: rules and the whole catalogue stand in the
 system message and never change; the date, the hint, the conversation and, last, the request stand behind them.
@@ -11,23 +11,29 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 from surefoot.errors import OutputCutError
 from surefoot.models.types import AUTO, Capabilities, Completion, FinishReason, Message, Request, ToolSpec
 from surefoot.planning import parse, schemas
 from surefoot.planning._prompts import prompt
+from surefoot.planning.examples import examples
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.vocabulary import MEMORY, REPLY, Named, vocabulary
 from surefoot.redaction import redact
 from surefoot.tools.signatures import signature
 
-Encoding = Literal["own", "lines", "schema", "text"]
+Encoding = Literal["bound", "own", "lines", "schema", "text"]
+"""`own`: the provider writes the tools and reads the calls. `bound`: the same form, bound by a grammar here, so that
+the tools can be written as signatures and shown with examples."""
 Layout = Literal["signatures", "schemas"]
 
-ENCODINGS: Final[tuple[Encoding, ...]] = ("own", "schema", "lines", "text")
+ENCODINGS: Final[tuple[Encoding, ...]] = ("bound", "own", "schema", "lines", "text")
 """From the most to the least that binds the answer of a hosted model; the first that a model can do is tried when the
 one measured for it is not available."""
+CALLS: Final[frozenset[Encoding]] = frozenset({"bound", "own"})
+"""The encodings that are answered with calls."""
 MAX_PLAN_TOKENS: Final = 1024
 """Of an answer: five calls take 150 to 250; the rest is room for one long text."""
 DIALOGUE_MESSAGES: Final = 6
@@ -54,17 +60,19 @@ class Prefix:
     """The part of a planner's prompt that never changes for a catalogue.
 
     `tools` are handed to the model beside the message where its own form is used, and its adapter writes them down.
+    `turns` are examples, as turns of an earlier conversation.
     `key` covers prompt versions, encoding, layout and the tools; the model's part of a cache key is its adapter's.
     """
 
     system: str
     tools: tuple[ToolSpec, ...]
     key: str
+    turns: tuple[Message, ...] = ()
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The prefix as messages."""
-        return (Message("system", self.system),)
+        return (Message("system", self.system), *self.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,7 @@ class Question:
     """What changes from one plan to the next.
 
     `hint` are names of tools that probably matter; `only` narrows what may be called without changing the prompt.
+    `known` are lines about things the person already has, data that calls may name.
     """
 
     query: str
@@ -79,18 +88,23 @@ class Question:
     hint: Sequence[str] = ()
     only: Sequence[str] | None = None
     now: datetime | None = None
+    known: Sequence[str] = ()
 
 
 def choose(capabilities: Capabilities) -> Encoding:
     """The encoding measured for the model's family if the model can do it, else the best that it can."""
     able = {
+        "bound": capabilities.tools and capabilities.grammar,
         "own": capabilities.tools,
         "schema": capabilities.json_schema,
         "lines": capabilities.grammar,
         "text": True,
     }
-    if able[capabilities.encoding]:
-        return capabilities.encoding
+    measured: Encoding = capabilities.encoding
+    if measured == "own" and able["bound"]:
+        return "bound"
+    if able[measured]:
+        return measured
     return next(encoding for encoding in ENCODINGS if able[encoding])
 
 
@@ -107,16 +121,31 @@ def prefix(
             is always written by its adapter.
     """
     rules, form = prompt("rules"), prompt(f"form_{encoding}")
-    specs = (schemas.memory_spec(prompt("memory").text), *catalogue.specs())
+    specs = offered_specs(catalogue)
     parts = [rules.fill(max_steps=str(max_steps)), form.text]
     if encoding != "own":
         parts.insert(1, "Tools:\n" + "\n".join(described(spec, layout) for spec in specs))
     system = "\n\n".join(parts)
     tools = specs if encoding == "own" else ()
+    turns = _example_turns(frozenset(spec.name for spec in specs)) if encoding == "bound" else ()
     shown = [[spec.name, spec.description, spec.parameters] for spec in tools]
-    covered = [rules.version, form.version, encoding, layout, system, shown]
+    told = [turn.to_dict() for turn in turns]
+    covered = [rules.version, form.version, encoding, layout, system, shown, told]
     text = json.dumps(covered, ensure_ascii=False, separators=(",", ":"))
-    return Prefix(system, tools, hashlib.sha256(text.encode()).hexdigest())
+    return Prefix(system, tools, hashlib.sha256(text.encode()).hexdigest(), turns)
+
+
+@lru_cache(maxsize=8)
+def _example_turns(names: frozenset[str]) -> tuple[Message, ...]:
+    """Each example as it would have been asked and answered."""
+    return tuple(
+        turn
+        for one in examples(names)
+        for turn in (
+            Message("user", _asked(Question(one.request, dialogue=one.dialogue, known=one.known))),
+            one.answer,
+        )
+    )
 
 
 def described(spec: ToolSpec, layout: Layout) -> str:
@@ -146,9 +175,8 @@ def plan_request(
 ) -> Request:
     """The one model call of a plan."""
     head = prefix(catalogue, encoding, max_steps=max_steps, layout=layout)
-    offered = schemas.among(
-        (schemas.memory_spec(prompt("memory").text), *catalogue.specs()), _allowed(question.only)
-    )
+    specs = offered_specs(catalogue)
+    offered = schemas.among(specs, _allowed(question.only))
     schema, grammar = None, None
     if encoding == "schema":
         schema = schemas.plan_schema(offered, max_steps)
@@ -156,9 +184,10 @@ def plan_request(
         grammar = lines_grammar_of(offered, max_steps + 1, placeholders=True)
     return Request(
         messages=(*head.messages, Message("user", _asked(question))),
-        tools=head.tools,
+        tools=specs if encoding in CALLS else (),
+        tools_shown=encoding == "bound",
         tool_choice=AUTO,
-        only=_narrowed(offered) if encoding == "own" and question.only is not None else None,
+        only=_narrowed(offered) if encoding in CALLS and question.only is not None else None,
         max_calls=max_steps + 1,
         placeholders=True,
         json_schema=schema,
@@ -168,6 +197,11 @@ def plan_request(
         num_ctx=num_ctx,
         purpose="plan",
     )
+
+
+def offered_specs(catalogue: Tools) -> tuple[ToolSpec, ...]:
+    """The directive, then the tools."""
+    return (schemas.memory_spec(prompt("memory").text), *catalogue.specs())
 
 
 def _allowed(only: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -192,6 +226,7 @@ def _asked(question: Question) -> str:
     return prompt("question").fill_paragraphs(
         today=today(question.now) if question.now else "",
         hint=", ".join(question.hint),
+        known="\n".join(f"- {_short(line)}" for line in question.known),
         dialogue=_told(question.dialogue),
         query=redact(question.query.strip()),
     )
@@ -229,7 +264,7 @@ def read_plan(completion: Completion, catalogue: Tools, encoding: Encoding, *, m
         calls = [(call.name, call.arguments) for call in completion.tool_calls]
         return with_reply(parse.outline_of_calls(calls, known, max_steps))
     outline = parse.parse_outline(completion.text, known, max_steps)
-    if encoding == "own" and not any(_is_called(step) for step in outline.steps):
+    if encoding in CALLS and not any(_is_called(step) for step in outline.steps):
         said = completion.text.strip()
         return Outline((Step(f"{REPLY}()", StepKind.REPLY),)) if said else Outline()
     return with_reply(outline)

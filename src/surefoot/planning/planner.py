@@ -72,6 +72,7 @@ class OutlinePlanner:
         hint: Sequence[str] = (),
         only: Sequence[str] | None = None,
         now: datetime | None = None,
+        known: Sequence[str] = (),
         complete: Complete | None = None,
     ) -> PlanResult:
         """The outline for a request. Raises nothing but a cancellation.
@@ -82,18 +83,23 @@ class OutlinePlanner:
             hint: names of tools that probably matter; shown behind the catalogue.
             only: names of the tools that may be called; the prompt stays the same.
             now: the run's clock, in the person's zone.
+            known: lines about things the person already has; shown as data, cut and redacted.
             complete: makes the model call; the model's own `complete` by default.
         """
         skipped = self._skipped(query)
         if skipped:
             return PlanResult(Outline(), skipped=skipped)
-        question = Question(query, dialogue, hint, only, now)
+        question = Question(query, dialogue, hint, only, now, known)
         try:
             able = await self.model.capabilities()
             return await self._asked(question, able, complete or self.model.complete)
         except Exception as error:  # noqa: BLE001 - fail open: whatever is wrong, the turn goes on without a plan
             log.debug("no plan: %s", error)
             return PlanResult(Outline(), failed=reason_of(error))
+
+    def skips(self, query: str) -> bool:
+        """No plan will be made for it, so no model will be asked."""
+        return bool(self._skipped(query))
 
     def _skipped(self, query: str) -> Literal["", "off", "too_short"]:
         if not self.settings.planner_enabled:

@@ -124,10 +124,11 @@ class StepResolver:
         spec = next(spec for spec in self.catalogue.specs() if spec.name == ask.shape.name)
         most = MAX_FAN_OUT if ask.each else 1
         called = ask.step.text.startswith(spec.name)
-        own = encoding == "own"
+        own = encoding in encodings.CALLS
         return Request(
             messages=(*head.messages, Message("user", _asked(ask, encoding))),
-            tools=head.tools,
+            tools=encodings.offered_specs(self.catalogue) if own else (),
+            tools_shown=encoding == "bound",
             tool_choice=ToolChoice("required", spec.name) if own and called else AUTO,
             only=(spec.name,) if own else None,
             max_calls=most,

@@ -1,0 +1,177 @@
+"""What the person already has that a request may be about, as short lines for the planner.
+
+A small model cannot look first and then decide; so code looks, before the plan, and shows the few rows that the
+request may mean. Then "the meeting on Wednesday" is a title that can be copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from surefoot.storage.words import may_be_prefix, query_words, words
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from surefoot.running.session import Session
+
+MAX_LINES = 8
+"""Rows shown. A line costs about 20 tokens, half a second of reading for the embedded model on two cores."""
+
+MAX_NEAR = 5
+"""Rows shown for being near in time, not for their words."""
+
+NEAR_DAYS = 7
+"""From today on, how far a row may lie to be shown without a word in common: "on Friday" reaches a week."""
+
+LATE_DAYS = 31
+"""How long an open task may be overdue to be shown without a word in common."""
+
+SHORT_WORD = 3
+"""Words below this length (in scripts with spaces) are articles and prepositions, and match everything."""
+
+NOTE_CHARS = 120
+"""Of a note's text: enough to hold a number or an address, or to be written again with a line more."""
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row as a line, with what ranks it. `days` from today on, None without a date; `idle`: done, past, or a note."""
+
+    line: str
+    text: str
+    days: int | None
+    idle: bool
+
+
+async def known_lines(session: Session, request: str, talk: str = "") -> tuple[str, ...]:
+    """Lines about the tasks, events and notes that the request, or the conversation before it, may mean."""
+    kits = {tool.kit for tool in session.catalogue}
+    now = session.now
+    rows = await session.journal.transact(lambda tx: _rows(tx, kits, now))
+    return ranked(rows, request, talk)
+
+
+def _rows(tx: Connection, kits: Collection[str], now: datetime) -> list[_Row]:
+    from surefoot.tools.kits import calendar, notes, tasks
+
+    found: list[_Row] = []
+    if "tasks" in kits:
+        found += [_task(row, now) for row in tasks.list_rows(tx)]
+    if "calendar" in kits:
+        found += [_event(row, now) for row in calendar.list_rows(tx)]
+    if "notes" in kits:
+        found += [_note(row) for row in notes.list_rows(tx)]
+    return found
+
+
+def ranked(rows: list[_Row], request: str, talk: str) -> tuple[str, ...]:
+    """Those that share words with the request, most first; then with the conversation; then the nearest in time."""
+    asked, said = _telling(request), _telling(talk)
+    scored = [((_hits(asked, row.text), _hits(said, row.text)), row) for row in rows]
+    matching = [(hits, row) for hits, row in scored if any(hits)]
+    matching.sort(key=lambda one: (-one[0][0], -one[0][1], _distance(one[1])))
+    chosen = [row for _, row in matching[:MAX_LINES]]
+    near = sorted((row for row in rows if _is_near(row) and row not in chosen), key=_distance)
+    chosen += near[: min(MAX_NEAR, MAX_LINES - len(chosen))]
+    return tuple(row.line for row in sorted(chosen, key=rows.index))
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in query_words(text) if _says_something(word)]
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Short words of the tested languages that stand in half of all titles and say nothing about them."""
+    text = files("surefoot.assistant").joinpath("common_words.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
+def _says_something(word: str) -> bool:
+    return word not in _common() and (len(word) >= SHORT_WORD or not word.isascii())
+
+
+def _hits(asked: list[str], text: str) -> int:
+    """Words of the row that the person said, whole or as the beginning of one another."""
+    there = [word for word in dict.fromkeys(words(text)) if _says_something(word)]
+    return sum(any(_same(word, one) for one in asked) for word in there)
+
+
+def _same(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return word == other or (may_be_prefix(shorter) and longer.startswith(shorter))
+
+
+def _is_near(row: _Row) -> bool:
+    return not row.idle and row.days is not None and -LATE_DAYS <= row.days <= NEAR_DAYS
+
+
+def _distance(row: _Row) -> int:
+    return 10_000 if row.days is None else abs(row.days)
+
+
+# --- lines ---------------------------------------------------------------------------------------------------
+
+
+def _task(row: Mapping[str, Any], now: datetime) -> _Row:
+    days = _days_off(row["due"], now)
+    done = row["status"] == "done"
+    due = f", {_due_word(days)} {_when(row['due'], now)}" if row["due"] and not done else ""
+    return _Row(f'task "{row["title"]}"{due}{", done" if done else ""}', row["title"], days, done)
+
+
+def _due_word(days: int | None) -> str:
+    return "overdue since" if days is not None and days < 0 else "due"
+
+
+def _event(row: Mapping[str, Any], now: datetime) -> _Row:
+    days = _days_off(row["start"], now)
+    end = f" to {_end(row['start'], row['end'], now)}" if row["end"] else ""
+    place = f", {row['place']}" if row["place"] else ""
+    line = f'event "{row["title"]}", {_when(row["start"], now)}{end}{place}'
+    return _Row(line, f"{row['title']} {row['place']}", days, days is None or days < 0)
+
+
+def _note(row: Mapping[str, Any]) -> _Row:
+    tags = f" [{', '.join(row['tags'])}]" if row["tags"] else ""
+    text = " ".join(row["text"].split())
+    shown = text if len(text) <= NOTE_CHARS else f"{text[:NOTE_CHARS]}…"
+    line = f'note "{row["title"]}"{tags}{": " if shown else ""}{shown}'
+    return _Row(line, f"{row['title']} {' '.join(row['tags'])}", None, True)
+
+
+def _days_off(value: str | None, now: datetime) -> int | None:
+    return None if not value else (_local(value, now)[0] - now.date()).days
+
+
+def _local(value: str, now: datetime) -> tuple[date, str]:
+    """The day and the clock time (empty for a whole day) in the person's zone."""
+    if "T" not in value:
+        return date.fromisoformat(value), ""
+    moment = datetime.fromisoformat(value).astimezone(now.tzinfo)
+    return moment.date(), moment.strftime("%H:%M")
+
+
+def _when(value: str, now: datetime) -> str:
+    """`today`, `tomorrow 15:30`, `Fri 1 Jan 11:20`; the year only where the next such day is another one."""
+    day, clock = _local(value, now)
+    off = (day - now.date()).days
+    named = {0: "today", 1: "tomorrow"}.get(off, "")
+    plain = f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
+    year = "" if -LATE_DAYS <= off < 300 else f" {day.year}"  # noqa: PLR2004 - well within the coming year
+    return f"{named or plain + year} {clock}".strip()
+
+
+def _end(start: str, end: str, now: datetime) -> str:
+    """Only the clock time when it ends on the day it starts."""
+    day, clock = _local(end, now)
+    return clock if clock and day == _local(start, now)[0] else _when(end, now)
