@@ -140,6 +140,25 @@ async def test_an_undo_interrupted_anywhere_and_run_again_ends_the_same(journal,
         assert UndoReport(session.run, items).complete
 
 
+async def test_the_undos_of_an_interrupted_undo_are_redone_together(journal):
+    """Two undo runs each took one call back; both calls are the first of their run."""
+    shelf = Shelf()
+    session = await new_session(journal, [shelf.tool()])
+    await put(session, ("a", "1"), ("b", "1"))
+    undos = []
+    for calls in [[call] for call in calls_to_undo(await journal.calls(session.run.id))]:
+        own = await new_session(journal, [], goal="undo")
+        own.catalogue = undo_catalogue(session.catalogue)
+        await Undoer(own).run(calls)
+        undos += await journal.calls(own.run.id)
+    assert shelf.values == {}
+    redo = await new_session(journal, [], goal="redo")
+    redo.catalogue = undo_catalogue(session.catalogue)
+    items = await Undoer(redo).run(calls_to_undo(undos))
+    assert [item.verdict for item in items] == [Verdict.TAKE_BACK] * 2
+    assert shelf.values == {"a": "1", "b": "1"}
+
+
 async def test_a_preview_changes_nothing_and_sees_what_the_undo_will_do(journal):
     """Of two calls on one thing the older is judged as after the newer's undo."""
     shelf = Shelf()

@@ -218,7 +218,7 @@ class Undoer:
             "expected": call.after,
             "force": self.force,
         }
-        request = CallRequest(f"undo.{call.ordinal}", PREFIX + _bare(call.tool), arguments, step=call.ordinal)
+        request = CallRequest(f"undo.{call.run}.{call.ordinal}", PREFIX + _bare(call.tool), arguments, step=call.ordinal)
         return await self._settle(call, await executor.call(request))
 
     async def _settle(self, call: Call, outcome: Outcome) -> UndoItem:
