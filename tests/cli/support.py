@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -181,6 +181,7 @@ def environment(server: LoopbackServer | None, **more: str) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "TERM": "xterm-256color",
         "OPENAI_API_KEY": "k-of-the-test",
+        "PROMPT_TOOLKIT_NO_CPR": "1",
         "COLUMNS": "80",
         "SUREFOOT_PLANNER_TIMEOUT_SEC": "60",
     }
@@ -206,10 +207,13 @@ CONTROLLING = (
 class Terminal:
     """The real command in a terminal: `expect` what is shown, `type` what a person types."""
 
-    def __init__(self, arguments: Sequence[str], env: dict[str, str]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], env: dict[str, str], program: Sequence[str] | None = None
+    ) -> None:
         self._master, slave = pty.openpty()
+        command = [EXECUTABLE, *arguments] if program is None else [sys.executable, *program]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", CONTROLLING, EXECUTABLE, *arguments],
+            [sys.executable, "-c", CONTROLLING, *command],
             env=env,
             stdin=slave,
             stdout=slave,
@@ -219,6 +223,16 @@ class Terminal:
         os.close(slave)
         self.raw = b""
         self._at = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing of a failed test is left behind."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._master)
 
     @property
     def text(self) -> str:
@@ -245,7 +259,6 @@ class Terminal:
             self._read(0.1)
         while self._read(0.1):
             pass
-        os.close(self._master)
         return self._process.returncode
 
     def _read(self, seconds: float) -> bool:

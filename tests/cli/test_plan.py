@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
@@ -37,7 +38,8 @@ def test_a_plan_is_shown_and_not_run(cli):
     )
     assert "only reads" in lines[7]
     assert "answers you; no tool" in lines[8]
-    assert "Nothing was run; scripted:model was asked (encoding own); 206 tokens (190 from cache);" in ran.err
+    asked = r"Nothing was run; scripted:model was asked \(encoding \w+\); 206 tokens \(190 from cache\);"
+    assert re.search(asked, ran.err)
     assert cli("notes", "list", "--json").json == []
     assert cli("runs", "--json").json == []
 
@@ -48,7 +50,8 @@ def test_the_plan_in_json(cli):
     found = cli("plan", "--json", "note Anna's birthday").json
     assert all(set(step) == STEP_KEYS for step in found["steps"])
     assert [step["tool"] for step in found["steps"]] == ["addNote", "addTask", "listTasks", None]
-    assert (found["failed"], found["encoding"], found["model"]) == (None, "own", "scripted:model")
+    assert (found["failed"], found["model"]) == (None, "scripted:model")
+    assert found["encoding"]
     assert found["usage"]["output_tokens"] > 0
 
 

@@ -237,8 +237,10 @@ class Stream:
             self._put_word()
             self._gap += " "
         else:
+            if cells(char) > 1 or cells(self._word + char) > self._room:
+                self._put_word()
             self._word += char
-            if cells(char) > 1 or cells(self._word) >= self._room:
+            if cells(char) > 1:
                 self._put_word()
 
     def end(self) -> str:
@@ -268,8 +270,9 @@ def summary_lines(out: Out, result: RunResult, short: str, seconds: float) -> li
     parts = []
     if result.model_calls:
         parts.append(texts.count("summary.model_calls", result.model_calls))
+        tokens = usage.prompt_tokens + usage.output_tokens
         cached = texts("summary.cached", n=usage.cached_tokens) if usage.cached_tokens else ""
-        parts.append(texts.count("summary.tokens", usage.prompt_tokens + usage.output_tokens) + cached)
+        parts += [texts.count("summary.tokens", tokens) + cached] if tokens else []  # some servers count none
     parts.append(seconds_words(seconds))
     if result.undoable:
         parts.append(texts.count("summary.undo", result.undoable, run=short))
