@@ -8,7 +8,7 @@ import pytest
 
 from surefoot.errors import ArgumentError, MisuseError, ToolDefinitionError
 from surefoot.tools import Tool, prepare
-from surefoot.tools.arguments import shown
+from surefoot.tools.arguments import ArgumentReader, prepare
 from surefoot.tools.types import Effect
 
 TEXT, WHOLE, NUMBER, FLAG = ({"type": kind} for kind in ("string", "integer", "number", "boolean"))
@@ -427,3 +427,16 @@ def test_misuse_is_no_argument_error():
 def test_false_schemas_allow_nothing():
     """A property that may not be given is refused when it is."""
     assert "may not be given (1)" in refused({"p": False}, {"p": 1}).message
+
+
+@pytest.mark.parametrize("value", ["x", "", 1, 0, True, 1.5, None, [], {}, float("inf")])
+@pytest.mark.parametrize("stated", ["string", "integer", "boolean", "number", ["string", "null"], None])
+def test_the_short_way_never_says_valid_where_the_validator_does_not(value, stated):
+    """It may only save the validator's work."""
+    schema = {"description": "x"} if stated is None else {"type": stated}
+    reader = ArgumentReader(
+        "t", {"type": "object", "properties": {"a": schema, "b": {"type": "string"}}, "required": ["a"]}
+    )
+    for arguments in ({"a": value}, {"a": value, "b": "y"}, {"b": "y"}, {"a": value, "c": 1}):
+        if reader._plainly_valid(arguments):
+            assert reader._validator.is_valid(arguments)

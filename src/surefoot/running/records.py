@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -47,15 +48,38 @@ def unknown_outcome(tool: str) -> ToolError:
 
 
 def as_json(value: Any) -> Any:  # noqa: ANN401 - anything in, JSON out
-    """A tool's result as JSON: what it is not able to say in JSON is said as text."""
-    if value is None or type(value) in {str, int, bool}:
-        return value
+    """A tool's result as JSON of its own: what JSON cannot say is said as text, and nobody else holds any of it."""
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
+        return _copied(value)
+    except _NotPlainError:
         from pydantic_core import to_json
 
         return json.loads(to_json(value, fallback=str, inf_nan_mode="strings"))
+
+
+class _NotPlainError(Exception):
+    """Not made of JSON's own types, or too deep."""
+
+
+_DEPTH = 100
+"""Deeper than any real result; far from the interpreter's limit."""
+
+
+def _copied(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
+    kind = type(value)
+    if value is None or kind is str or kind is int or kind is bool:
+        return value
+    if depth > _DEPTH:
+        raise _NotPlainError
+    if kind is dict:
+        if not all(type(key) is str for key in value):
+            raise _NotPlainError
+        return {key: _copied(item, depth + 1) for key, item in value.items()}
+    if kind is list:
+        return [_copied(item, depth + 1) for item in value]
+    if kind is float and math.isfinite(value):
+        return value
+    raise _NotPlainError
 
 
 def always(value: T) -> Body[T]:
