@@ -8,7 +8,7 @@ import pytest
 
 from surefoot.errors import ArgumentError, MisuseError, ToolDefinitionError
 from surefoot.tools import Tool, prepare
-from surefoot.tools.arguments import ArgumentReader, prepare
+from surefoot.tools.arguments import ArgumentReader, shown
 from surefoot.tools.types import Effect
 
 TEXT, WHOLE, NUMBER, FLAG = ({"type": kind} for kind in ("string", "integer", "number", "boolean"))
