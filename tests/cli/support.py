@@ -89,6 +89,16 @@ class CommandLine:
         captured = self._capsys.readouterr()
         return Ran(code, captured.out, captured.err)
 
+    def at_terminal(self, *arguments: str, typed: Sequence[str | BaseException] = ()) -> Ran:
+        """The same where a person sits: both streams are one screen, and this is typed."""
+        screen, keyboard = Screen(), Keyboard(typed)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdout", screen)
+            patch.setattr("sys.stderr", screen)
+            patch.setattr("sys.stdin", keyboard)
+            code = app(list(arguments), standalone_mode=False)
+        return Ran(code, plain(screen.text), screen.text)
+
     def journal(self, work: Callable[[Journal], Any]) -> Any:
         """Do something with the journal, as another process would."""
 
@@ -99,6 +109,22 @@ class CommandLine:
                 return await work(await assistant.journal())
 
         return asyncio.run(run())
+
+
+class Keyboard:
+    """A standard input that says it is a terminal; it ends when everything was typed."""
+
+    def __init__(self, typed: Sequence[str | BaseException]) -> None:
+        self._typed = list(typed)
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self) -> str:
+        line = self._typed.pop(0) if self._typed else ""
+        if isinstance(line, BaseException):
+            raise line
+        return line
 
 
 class Screen:

@@ -113,6 +113,24 @@ def test_agreement_is_asked_once_and_enter_means_no(typed, code):
     assert terminal.text.count("plan   1") == 1
 
 
+def test_what_was_typed_before_the_question_is_no_answer():
+    """A key pressed too early must not agree to something nobody has seen."""
+    gate = threading.Event()
+    held = called(plan(("addTask", {"title": "x"})))
+    held = type(held)(held.status, held.chunks, held.headers, hold=gate)
+    with (
+        model_server(held, said("Done.")).running() as server,
+        Terminal(["ask", "add that task please"], ask_first(server)) as terminal,
+    ):
+        terminal.expect("planning…")
+        terminal.type("y\r")
+        terminal.expect("planning… 1 s")
+        gate.set()
+        terminal.expect("[y/N]")
+        terminal.type("\r")
+        assert terminal.end() == 1
+
+
 def test_german_agreement():
     """`j` is yes."""
     with (

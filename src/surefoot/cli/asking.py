@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
@@ -101,9 +102,8 @@ class Asking:
 
         journal = await self._assistant.journal()
         for call in result.waiting:
-            self._show_call(call)
             try:
-                answer = self._answer()
+                answer = self._answer(call)
             except KeyboardInterrupt:
                 self._out.warn("")
                 await self._told(result)
@@ -115,13 +115,16 @@ class Asking:
             await decide(journal, result.run, call.id, PERSON)
         return True
 
-    def _answer(self) -> Answer:
-        """What the person types; Enter alone means no, the end of the input that nobody decides now."""
+    def _answer(self, call: Call) -> Answer:
+        """Show the call, and read the answer; Enter alone means no, the end of the input that nobody decides now."""
         try:
-            with _keyboard():
+            with _keyboard():  # from before the question is seen: an early Ctrl-C answers it, too
+                self._show_call(call)
                 given = input()
         except EOFError:
             return "later"
+        except UnicodeDecodeError:
+            return "no"
         return "yes" if given.strip().casefold() in self._texts("approve.yes_words").split() else "no"
 
     def _show_call(self, call: Call) -> None:
@@ -178,7 +181,18 @@ def argument_lines(name: str, value: str, width: int) -> list[str]:
 def _keyboard() -> Iterator[None]:
     """While a person types, Ctrl-C is theirs: `input` ends with KeyboardInterrupt."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    _forget_what_was_typed()
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _forget_what_was_typed() -> None:
+    """Keys that were pressed before the question was seen are no answer to it."""
+    try:
+        import termios
+    except ImportError:  # Windows
+        return
+    with contextlib.suppress(OSError, ValueError, AttributeError, termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

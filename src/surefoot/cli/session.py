@@ -100,12 +100,20 @@ class Presses:
         self._before: Any = None
 
     def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._pressed)
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._before = signal.getsignal(signal.SIGINT)
+        with suppress(NotImplementedError):  # Windows, whose loop wakes by itself
+            # Wakes the loop also where the signal comes just before it goes to sleep.
+            self._loop.add_signal_handler(signal.SIGINT, lambda: None)
+        signal.signal(signal.SIGINT, self._pressed)  # acts also where the loop is busy
 
     def __exit__(self, *exc: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        if self._before is None:
+            return
+        with suppress(NotImplementedError):
+            self._loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, self._before)
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         del number, frame
