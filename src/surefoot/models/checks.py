@@ -25,7 +25,9 @@ def least_tokens(request: Request) -> int:
     import json
 
     texts = [message.content for message in request.messages]
-    texts += [json.dumps(call.arguments, ensure_ascii=False) for m in request.messages for call in m.tool_calls]
+    texts += [
+        json.dumps(call.arguments, ensure_ascii=False) for m in request.messages for call in m.tool_calls
+    ]
     texts += [f"{tool.name} {tool.description}" for tool in request.tools]
     return sum(_letters(text) for text in texts) // LETTERS_PER_TOKEN
 

@@ -142,7 +142,9 @@ class ProviderClient:
             return is_passing(error) and _wait(state) <= min(LONGEST_WAIT, deadline.left())
 
         async def once() -> T:
-            return await attempt()  # tenacity awaits what is a coroutine function itself, and a lambda is none
+            return (
+                await attempt()
+            )  # tenacity awaits what is a coroutine function itself, and a lambda is none
 
         retrying = AsyncRetrying(
             sleep=self._sleep, stop=stop_after_attempt(len(WAITS) + 1), wait=_wait, retry=again, reraise=True

@@ -108,7 +108,9 @@ def _file(name: str) -> Path:
 def _from_file(name: str) -> str:
     path = _file(name)
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
+        descriptor = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+        )  # a pipe would wait for a writer
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
