@@ -76,7 +76,7 @@ def test_the_list_says_what_can_be_used_now(cli, ollama):
     text = cli("models", "list").out
     assert "  ✓ ollama:qwen3:4b  here, used now\n" in text
     assert f"  · local:{EMBEDDED}  not fetched: surefoot models pull\n" in text
-    assert "  · openai:…  openai:…  set openai_url" in text
+    assert "  · openai:…  set openai_url" in text
 
 
 def test_the_list_in_json(cli, ollama):
@@ -246,7 +246,7 @@ def test_doctor_with_a_model_is_fine(cli, ollama):
     ran = cli("doctor")
     assert ran.code == 0
     assert "✓ Ollama" in ran.out
-    assert "1 models: qwen3:4b" in ran.out
+    assert ": qwen3:4b" in ran.out
     assert "✓ model in use        ollama:qwen3:4b" in ran.out
     assert "Everything that is needed works." in ran.out
 

@@ -139,6 +139,26 @@ def test_nothing_was_run_yet(cli):
     assert cli("show").code == 2
 
 
+def test_ctrl_c_in_an_undo_says_how_to_finish_it(noted, monkeypatch):
+    """The same command again."""
+    import asyncio
+    import os
+    import signal
+
+    from surefoot import Assistant
+
+    async def slow(self, *_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(60)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Assistant, "undo", slow)
+        ran = noted("undo")
+    assert ran.code == 130
+    assert "The same command again finishes it." in ran.err
+    assert noted("undo").code == 0
+
+
 def test_call_numbers_start_at_one(cli):
     """A usage error, told as our errors are."""
     ran = cli("undo", "last", "--call", "0")

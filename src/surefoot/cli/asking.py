@@ -59,7 +59,7 @@ class Asking:
             result = await interruptible(self._to_its_end(handle))
         except Interrupted:
             await self._tell_stopped(handle)
-            raise
+            raise Interrupted(told=True) from None
         finally:
             self._renderer.stop()
         return result
@@ -107,7 +107,7 @@ class Asking:
             except KeyboardInterrupt:
                 self._out.warn("")
                 await self._told(result)
-                raise Interrupted from None
+                raise Interrupted(told=True) from None
             if answer == "later":
                 self._out.warn("")
                 return False

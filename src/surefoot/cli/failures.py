@@ -25,7 +25,11 @@ UsageError = typer.BadParameter.__mro__[1]
 
 
 class Interrupted(Exception):  # noqa: N818 - a person's decision is no error
-    """The person pressed Ctrl-C, and what was going on has been stopped cleanly."""
+    """The person pressed Ctrl-C, and what was going on has been stopped cleanly; `told`: the person knows."""
+
+    def __init__(self, *, told: bool = False) -> None:
+        super().__init__()
+        self.told = told
 
 
 def guarded(out: Out, work: Callable[[], Any], *, debug: bool = False) -> int:
@@ -34,7 +38,7 @@ def guarded(out: Out, work: Callable[[], Any], *, debug: bool = False) -> int:
         code = work()
     except (KeyboardInterrupt, Interrupted) as stop:
         out.wait_for("")
-        if isinstance(stop, KeyboardInterrupt):
+        if not getattr(stop, "told", False):
             out.warn(f"  {out.texts('error.interrupted')}")
         return INTERRUPTED
     except typer.Exit as leave:

@@ -13,7 +13,7 @@ from surefoot.cli.session import Cli
 def ask(
     context: typer.Context,
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help="What you want; - reads it from standard input.")
+        list[str], typer.Argument(metavar="TEXT", help="What you want; - reads it from standard input.")
     ],
     model: ModelName = "",
     json: AsJson = False,

@@ -195,7 +195,7 @@ async def _ollama(cli: Cli, settings: Settings) -> Check:
         text = _text(cli, "ollama_none", url=settings.ollama_url)
         return Check("ollama", "optional", text, _move(cli, "ollama_none"))
     shown = ", ".join(names)
-    return Check("ollama", "ok", _text(cli, "ollama", url=settings.ollama_url, n=len(names), names=shown))
+    return Check("ollama", "ok", _text(cli, "ollama", url=settings.ollama_url, names=shown))
 
 
 async def _model(cli: Cli, settings: Settings) -> Check:

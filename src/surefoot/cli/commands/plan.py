@@ -21,7 +21,7 @@ def plan(
     context: typer.Context,
     text: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT...]", help="What you want; - reads it from standard input."),
+        typer.Argument(metavar="TEXT", help="What you want; - reads it from standard input."),
     ] = None,
     tools: Annotated[
         str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,10 +61,8 @@ async def undo_in(
     as_json: bool = False,
 ) -> int:
     """Undo with an assistant that is open; the exit code."""
-    from surefoot.cli.session import interruptible
-
-    with cli.out.waiting_for(cli.texts("status.undoing")):
-        report = await interruptible(assistant.undo(run, force=force, call=call, preview=preview))
+    work = assistant.undo(run, force=force, call=call, preview=preview)
+    report = await _waited(cli, work)
     kind = "preview" if preview else "undo"
     return await _told(cli, await assistant.journal(), report, kind, as_json=as_json)
 
@@ -72,11 +71,20 @@ async def redo_in(
     cli: Cli, assistant: Assistant, run: str, *, force: bool = False, as_json: bool = False
 ) -> int:
     """Redo with an assistant that is open; the exit code."""
+    report = await _waited(cli, assistant.redo(run, force=force))
+    return await _told(cli, await assistant.journal(), report, "redo", as_json=as_json)
+
+
+async def _waited(cli: Cli, work: Awaitable[UndoReport]) -> UndoReport:
+    from surefoot.cli.failures import Interrupted
     from surefoot.cli.session import interruptible
 
-    with cli.out.waiting_for(cli.texts("status.undoing")):
-        report = await interruptible(assistant.redo(run, force=force))
-    return await _told(cli, await assistant.journal(), report, "redo", as_json=as_json)
+    try:
+        with cli.out.waiting_for(cli.texts("status.undoing")):
+            return await interruptible(work)
+    except Interrupted:
+        cli.out.warn(f"  {cli.texts('undo.stopped')}")
+        raise Interrupted(told=True) from None
 
 
 async def _told(cli: Cli, journal: Journal, report: UndoReport, what: str, *, as_json: bool) -> int:
