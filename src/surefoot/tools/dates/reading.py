@@ -20,6 +20,7 @@ _ISO_TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}(:?\d{2}(:?\d{2}([.,]\d{1,9})?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
 )
 _SHORT_UNITS = {"minute": 60, "half_hour": 1800, "hour": 3600}
+_FROM_NOW = {"in": 1, "later": 1, "ago": -1, "earlier": -1}
 MIN_FOREIGN = 4
 """A shorter word of a language with spaces (`so`, `di`, `mar`) is only read in the person's own language."""
 
@@ -36,7 +37,7 @@ def read(text: str, now: datetime, tag: str, order: str) -> Span | datetime:
         return exact
     folded = fold(text)
     reasons: list[str] = []
-    for words in _languages(tag, folded):
+    for words in languages_for(tag, folded):
         try:
             found = _in_language(folded, words, now, order)
         except Refused as refused:
@@ -63,7 +64,8 @@ def _iso_time(text: str, zone: ZoneInfo) -> datetime | None:
     return localise(moment, zone) if moment.tzinfo is None else moment.astimezone(zone)
 
 
-def _languages(tag: str, folded: str) -> Iterator[Language]:
+def languages_for(tag: str, folded: str) -> Iterator[Language]:
+    """The person's language first, then the others that may be meant."""
     own = base_of(tag)
     if own in LANGUAGES:
         yield language(own)
@@ -93,12 +95,12 @@ def _in_language(folded: str, words: Language, now: datetime, order: str) -> Spa
 def _in_hours(folded: str, words: Language, now: datetime) -> datetime | None:
     """`in 30 minutes`, `2 hours ago`: counted in true time, whatever the clocks do meanwhile."""
     for kind, pattern in words.rules:
-        match = pattern.fullmatch(folded) if kind in {"in", "ago"} else None
+        match = pattern.fullmatch(folded) if kind in _FROM_NOW else None
         if match is None or words.units[match["unit"]] not in _SHORT_UNITS:
             continue
         number = words.number(match["n"] or "1") if "n" in match.groupdict() else 1
         seconds = _SHORT_UNITS[words.units[match["unit"]]] * (number or 1)
-        moved = now.astimezone(UTC) + timedelta(seconds=seconds if kind == "in" else -seconds)
+        moved = now.astimezone(UTC) + timedelta(seconds=seconds * _FROM_NOW[kind])
         return moved.replace(microsecond=0).astimezone(now.tzinfo)
     return None
 

@@ -262,6 +262,8 @@ def _day_next_month(found: Groups, today: Today) -> Span | None:
 _RULES: dict[str, Callable[[Groups, Today], Span | None]] = {
     "in": lambda found, today: _from_today(found, today, 1),
     "ago": lambda found, today: _from_today(found, today, -1),
+    "later": lambda found, today: _from_today(found, today, 1),
+    "earlier": lambda found, today: _from_today(found, today, -1),
     "before": lambda found, today: _from_date(found, today, -1),
     "after": lambda found, today: _from_date(found, today, 1),
     "weekday_coming": _coming,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from sqlalchemy import bindparam, select
 from surefoot.errors import ToolError
 from surefoot.storage import Prepared
 from surefoot.tools.dates import Moment, resolve_date
+from surefoot.tools.dates.relative import moved, names_half_of_day
 from surefoot.tools.decorator import tool
 from surefoot.tools.kits import when
 from surefoot.tools.kits.rows import (
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 ROWS = Rows(calendar_events, "event")
 MAX_PLACE = 300
+HALF_DAY = timedelta(hours=12)
+"""An event of more than this, whose start may be morning or evening by its words, begins in the evening."""
+_BARE_HOUR = re.compile(r"\b(\d{1,2})\s*$")
 
 _LIVING = Prepared(
     select(calendar_events)
@@ -62,8 +67,8 @@ def add_event(
     ctx: Context, title: str, start: str, end: str | None = None, place: str = ""
 ) -> dict[str, Any]:
     """Put an event into the calendar."""
-    begins = when.resolved(ctx, start)
-    values = _times(begins, _end(ctx, end, begins))
+    begins, ends = _span(ctx, _start(ctx, start), end, start)
+    values = _times(begins, ends)
     row = ROWS.add(ctx, title=title_of(title, "event"), **values, place=_place(place))
     return _told(ctx, row, "")
 
@@ -148,12 +153,33 @@ def delete_event(ctx: Context, event: str) -> dict[str, Any]:
     return _told(ctx, ROWS.change(ctx, ROWS.target(ctx, event), deleted=True), "deleted")
 
 
+def _start(ctx: Context, text: str) -> Moment:
+    """When an event begins; "Friday 4" is a clock time here, where elsewhere it would be no date."""
+    try:
+        return when.resolved(ctx, text)
+    except ToolError:
+        if not _BARE_HOUR.search(text):
+            raise
+        return when.resolved(ctx, _BARE_HOUR.sub(r"\1:00", text))
+
+
+def _span(ctx: Context, begins: Moment, end: str | None, said: str) -> tuple[Moment, Moment | None]:
+    """Start and end. "From half past seven to nine in the evening" says the half of the day only once."""
+    ends = _end(ctx, end, begins)
+    if ends is None or begins.is_day or ends.is_day or names_half_of_day(said):
+        return begins, ends
+    if not HALF_DAY < ends.first - begins.first < 2 * HALF_DAY:
+        return begins, ends
+    later = resolve_date((begins.first + HALF_DAY).isoformat(), ctx.now, ctx.zone, ctx.language)
+    return later, ends
+
+
 def _moved(ctx: Context, row: Row, start: str | None, end: str | None) -> dict[str, Any]:
     """New times. An event that only gets another start keeps its length; a bare clock time keeps the day."""
     old = _stored_moment(ctx, row["start"])
     begins = _on_day(ctx, start, old) if start else old
     if end:
-        return _times(begins, _end(ctx, end, begins))
+        return _times(*_span(ctx, begins, end, start or ""))
     old_end = _stored_moment(ctx, row["end"]) if row["end"] else None
     if old_end is None or old_end.is_day != begins.is_day or old.is_day != begins.is_day:
         return _times(begins, None)
@@ -172,8 +198,12 @@ def _stored_moment(ctx: Context, value: str) -> Moment:
 
 
 def _on_day(ctx: Context, text: str, day: Moment) -> Moment:
-    """A clock time alone is meant on that day: read from its first moment, it is the next such time."""
-    alone = when.resolved(ctx, text)
+    """`An hour later` counts from it; a clock time alone is meant on that day."""
+    by = moved(text, day, ctx.zone, ctx.language)
+    if by is not None:
+        return by
+    alone = _start(ctx, text)
+    text = alone.text
     seen_from_day = resolve_date(text, day.first.replace(hour=0, minute=0, second=0), ctx.zone, ctx.language)
     return seen_from_day if _is_clock(ctx, text, alone) else alone
 

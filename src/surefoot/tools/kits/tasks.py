@@ -143,7 +143,12 @@ def update_task(ctx: Context, task: str, title: str | None = None, due: str | No
     row = ROWS.target(ctx, task)
     values: dict[str, Any] = {} if title is None else {"title": title_of(title, "task")}
     if due is not None:
-        values["due"], values["due_at"] = when.stored(when.resolved(ctx, due))
+        old = when.resolved(ctx, row["due"]) if row["due"] else None
+        values["due"], values["due_at"] = when.stored(
+            when.resolved(ctx, due) if old is None else when.moved_to(ctx, due, old)
+        )
+        if row["status"] == DONE and values["due"] != row["due"]:
+            values["status"] = OPEN  # what gets a new date is to be done again
     if not values:
         raise ToolError(f'Nothing is to be changed at "{row["title"]}".', "Give a title or a due date.")
     return _told(ctx, ROWS.change(ctx, row, **values), "changed")

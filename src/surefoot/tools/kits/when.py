@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from surefoot.errors import ToolError
 from surefoot.tools.dates import Moment, resolve_date, resolve_range
 from surefoot.tools.dates.moment import show
+from surefoot.tools.dates.relative import moved
 from surefoot.tools.dates.zones import zone_of
+from surefoot.tools.kits.anchors import anchored
 from surefoot.tools.kits.rows import Row, time_text
 
 if TYPE_CHECKING:
@@ -56,8 +59,19 @@ def stored(moment: Moment | None) -> tuple[str | None, str | None]:
 
 
 def resolved(ctx: Context, text: str) -> Moment:
-    """What a date means to the person of this run; ToolError."""
-    return resolve_date(text, ctx.now, ctx.zone, ctx.language)
+    """What a date means to the person of this run, `the day before my flight` included; ToolError."""
+    try:
+        return resolve_date(text, ctx.now, ctx.zone, ctx.language)
+    except ToolError:
+        found = anchored(ctx, text) if ctx.tx is not None else None
+        if found is None:
+            raise
+        return found
+
+
+def moved_to(ctx: Context, text: str, old: Moment) -> Moment:
+    """A new date for something that has one: `an hour later` counts from the old one; ToolError."""
+    return moved(text, old, ctx.zone, ctx.language) or resolved(ctx, text)
 
 
 def shown(ctx: Context, value: str) -> str:

@@ -1,0 +1,65 @@
+"""A date that hangs on something the person has: `two days before Jana's wedding`, read from the calendar and tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from surefoot.errors import ToolError
+from surefoot.storage.words import may_be_prefix, query_words
+from surefoot.tools.dates import Moment, resolve_date
+from surefoot.tools.dates.relative import hanging_on
+
+if TYPE_CHECKING:
+    from surefoot.tools.types import Context
+
+SHORT = 3
+"""Words up to this length (`my`, `the`, `mit`) need not be in the title."""
+
+
+def anchored(ctx: Context, text: str) -> Moment | None:
+    """What the text means when the thing in it is one that lies ahead; None where it names none, or several."""
+    for before, name, behind in hanging_on(text, ctx.language):
+        date = _date_of(ctx, name)
+        if not date:
+            continue
+        for value in dict.fromkeys((date[:10], date)):
+            try:
+                return resolve_date(f"{before}{value}{behind}", ctx.now, ctx.zone, ctx.language)
+            except ToolError:
+                continue
+    return None
+
+
+def _date_of(ctx: Context, name: str) -> str:
+    """The date of the one event, else the one open task, that is called so and is not over."""
+    from surefoot.tools.kits import calendar, tasks
+
+    today = ctx.now.date().isoformat()
+    events = [(row["title"], row["start"]) for row in calendar.list_rows(ctx.open_tx)]
+    due = [
+        (row["title"], row["due"]) for row in tasks.list_rows(ctx.open_tx, status=tasks.OPEN) if row["due"]
+    ]
+    for things in (events, due):
+        found = [date for title, date in things if date >= today and _is_called(name, title)]
+        if len(found) == 1:
+            return str(found[0])
+    return ""
+
+
+def _is_called(name: str, title: str) -> bool:
+    """Every telling word of the title is said, or every telling word that is said is in the title."""
+    asked, held = query_words(name), query_words(title)
+    telling = [word for word in held if _tells(word)] or held
+    if all(any(_same(word, one) for one in asked) for word in telling):
+        return True
+    said = [word for word in asked if _tells(word)]
+    return bool(said) and all(any(_same(word, one) for one in held) for word in said)
+
+
+def _tells(word: str) -> bool:
+    return len(word) > SHORT or not word.isascii()
+
+
+def _same(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return word == other or (may_be_prefix(shorter) and longer.startswith(shorter))
