@@ -27,11 +27,13 @@ RUN_MOVES: dict[RunStatus, frozenset[RunStatus]] = {
 }
 
 _C = CallStatus
-_OPEN = frozenset({_C.INTENDED, _C.WAITING, _C.APPROVED, _C.REFUSED, _C.DECLINED, _C.INTERRUPTED, _C.UNKNOWN})
+_STARTED = frozenset({_C.INTENDED, _C.REFUSED, _C.INTERRUPTED, _C.UNKNOWN})
+"""What a call that has started may be, besides ended. Nobody agrees to it or declines it any more: an answer that comes
+late must not make it look as if it had never started."""
 _ENDED = frozenset({_C.DONE, _C.FAILED})
 
 CALL_MOVES: dict[CallStatus, frozenset[CallStatus]] = {
-    _C.INTENDED: _OPEN | _ENDED,
+    _C.INTENDED: _STARTED | _ENDED,
     _C.WAITING: frozenset({_C.WAITING, _C.APPROVED, _C.DECLINED, _C.INTENDED, _C.REFUSED, _C.INTERRUPTED}),
     _C.APPROVED: frozenset({_C.APPROVED, _C.WAITING, _C.DECLINED, _C.INTENDED, _C.REFUSED, _C.INTERRUPTED}),
     # A done call stays done: a resumed run cannot make it a second time.
@@ -40,8 +42,8 @@ CALL_MOVES: dict[CallStatus, frozenset[CallStatus]] = {
     _C.REFUSED: frozenset({_C.REFUSED, _C.INTENDED, _C.WAITING}),
     _C.DECLINED: frozenset({_C.DECLINED}),
     # The images were looked at again: it did not happen, it did, or nobody can tell.
-    _C.INTERRUPTED: _OPEN | _ENDED,
-    _C.UNKNOWN: _OPEN | _ENDED,
+    _C.INTERRUPTED: _STARTED | _ENDED,
+    _C.UNKNOWN: _STARTED | _ENDED,
 }
 
 _NEEDS_ORDINAL = frozenset({EventType.CALL_INTENDED, EventType.APPROVAL_NEEDED})

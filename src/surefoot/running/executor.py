@@ -7,13 +7,15 @@ resolve the name -> coerce and validate the arguments -> merge equal calls -> po
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
-from surefoot.errors import StateError, StorageError, SurefootError
+from surefoot.errors import SurefootError
 from surefoot.events import EventType
 from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished
 from surefoot.running import invoke, policy, records
@@ -72,6 +74,16 @@ class Outcome:
         }
 
 
+@contextmanager
+def _noted(raised: list[Exception]) -> Iterator[None]:
+    """What a tool raises inside a transaction is told apart from what the journal raises around it."""
+    try:
+        yield
+    except Exception as error:
+        raised.append(error)
+        raise
+
+
 class Executor:
     """Executes the calls of one session."""
 
@@ -104,7 +116,7 @@ class Executor:
             arguments, notices = prepare(tool, request.arguments)
         except SurefootError as error:
             return await self._refuse(self._new_call(request, None, request.arguments), error)
-        if notices:
+        if notices and known is None:
             await self.session.tell(*[(EventType.NOTICE, {"text": text}) for text in notices])
         call = self._new_call(request, tool, arguments)
         if known is not None:
@@ -119,13 +131,13 @@ class Executor:
         same = (known.tool, known.arguments) == (call.tool, call.arguments)
         if known.status is CallStatus.WAITING and same:
             return Outcome(known)
-        if known.status is CallStatus.APPROVED and same:
-            return await self._start(request, tool, call)
-        if known.status in {CallStatus.WAITING, CallStatus.APPROVED}:
+        if known.status in {CallStatus.WAITING, CallStatus.APPROVED} and not same:
             return await self._decide(request, tool, call)
-        if not await may_start_again(self.session, tool, known):
+        if known.status is not CallStatus.APPROVED and not await may_start_again(self.session, tool, known):
             return Outcome(await self._leave_unknown(known))
-        return await self._start(request, tool, call)
+        if policy.decide(tool, self.session.policy) == "deny":  # said since; it wins over an earlier agreement
+            return await self._refuse(call, policy.denied(tool))
+        return await self._start(request, tool, call, counted=known.started_at is not None)
 
     async def _leave_unknown(self, known: Call) -> Call:
         if known.status is CallStatus.UNKNOWN:
@@ -178,9 +190,13 @@ class Executor:
 
     # --- intent, call, result --------------------------------------------------------------------------------
 
-    async def _start(self, request: CallRequest, tool: Tool, call: Call) -> Outcome:
+    async def _start(
+        self, request: CallRequest, tool: Tool, call: Call, *, counted: bool = False
+    ) -> Outcome:
+        """`counted`: it was begun before and its place in the budget is taken already."""
         try:
-            self.session.budget.reserve_call(tool)
+            if not counted:
+                self.session.budget.reserve_call(tool)
         except SurefootError as error:
             return await self._refuse(call, error)
         pending = self._equal.begin(call, request.scope)
@@ -196,8 +212,8 @@ class Executor:
             return await self._run_on_writer(tool, ctx, call)
         try:
             before = await invoke.capture(tool, ctx, call.arguments)
-        except SurefootError as error:
-            return (await self._refuse(call, error)).call
+        except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
+            return (await self._refuse(call, records.as_tool_error(tool, error))).call
         call = await self._intend(tool, call, records.always(before))
         return await self._run_outside(tool, ctx, call)
 
@@ -217,17 +233,20 @@ class Executor:
         """A kit's body, its result and its images commit together, right behind the intent."""
         undo = tool.undo
         intended: list[Call] = []
+        raised: list[Exception] = []
 
         def image(tx: Connection | None) -> Any:  # noqa: ANN401 - JSON
-            return undo.capture(ctx.within(tx), call.arguments) if undo else None
+            with _noted(raised):
+                return undo.capture(ctx.within(tx), call.arguments) if undo else None
 
         def body(tx: Connection | None, started: Call) -> Finished:
             intended.append(started)
             inside = ctx.within(tx)
-            before = undo.capture(inside, call.arguments) if undo else None
-            result = tool.invoke(inside, call.arguments)
-            after = undo.capture(inside, call.arguments) if undo else None
-            return self._finished(tool, started, before, result, after)
+            with _noted(raised):
+                before = undo.capture(inside, call.arguments) if undo else None
+                result = tool.invoke(inside, call.arguments)
+                after = undo.capture(inside, call.arguments) if undo else None
+                return self._finished(tool, started, before, result, after)
 
         begun, events = records.begin(call)
         try:
@@ -239,9 +258,9 @@ class Executor:
                 fence=self.session.run.fence,
                 durable=tool.effect is Effect.EXTERNAL,
             )
-        except (StorageError, StateError):
-            raise
-        except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
+        except Exception as error:
+            if error not in raised:  # the journal's own: a failing disk, a lease that is over
+                raise
             if not intended:  # what it is about could not be looked at, so it never started
                 return (await self._refuse(call, records.as_tool_error(tool, error))).call
             self.session.told(events)
@@ -272,6 +291,9 @@ class Executor:
             raise
         except invoke.StillRunningError:
             return await self._unknown(call)
+        except invoke.TooSlowError as error:
+            stopped_outside = tool.effect is Effect.EXTERNAL  # it may have been sent before its answer came
+            return await (self._unknown(call) if stopped_outside else self._failed(tool, call, error))
         except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
             return await self._failed(tool, call, error)
         return await self._commit(call, records.always(finished))
@@ -301,7 +323,10 @@ class Executor:
 
     async def _maybe_half_done(self, tool: Tool, call: Call) -> Call:
         """A write outside the database that failed may have changed something: keep the image, so undo can see it."""
-        after = await invoke.capture(tool, self.session.tool_context(call.key), call.arguments)
+        try:
+            after = await invoke.capture(tool, self.session.tool_context(call.key), call.arguments)
+        except Exception:  # noqa: BLE001 - it cannot be looked at, so nothing is known
+            return call.with_(status=CallStatus.UNKNOWN)
         return call if after == call.before else call.with_(after=after, status=CallStatus.UNKNOWN)
 
     async def _interrupted(self, tool: Tool, call: Call) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -21,6 +22,10 @@ class StillRunningError(Exception):
     """The call was cancelled and its thread did not end within the grace: its outcome is unknown."""
 
 
+class TooSlowError(ToolError):
+    """An async tool was stopped at the end of its time, somewhere in its work."""
+
+
 async def capture(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
     """The image of what the call touches, for tools that run outside the writer thread; None without an undo."""
     if tool.undo is None:
@@ -35,7 +40,7 @@ async def invoke(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:  #
     """The tool's result, for tools that run outside the writer thread.
 
     Raises:
-        ToolError: it took longer than its time.
+        TooSlowError: it took longer than its time, and was stopped.
         StillRunningError: it was cancelled, and its thread goes on.
         asyncio.CancelledError: it was cancelled, and has ended.
     """
@@ -47,9 +52,11 @@ async def invoke(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:  #
 
 async def _on_loop(tool: Tool, start: Callable[[], Awaitable[Any]], seconds: float) -> Any:  # noqa: ANN401
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
             return await start()
     except TimeoutError as error:
+        if not limit.expired():  # the tool's own
+            raise
         raise _too_slow(tool, seconds) from error
 
 
@@ -66,9 +73,10 @@ async def _in_thread(tool: Tool, start: Callable[[], Any], seconds: float) -> An
 
 
 async def _wait_out(work: asyncio.Future[Any]) -> Any:  # noqa: ANN401
-    """A thread cannot be stopped: wait for it, so that what it did is known."""
-    done, _ = await asyncio.wait({work}, timeout=GRACE_SEC)
-    if not done:
+    """A thread cannot be stopped: wait for it, so that what it did is known. A second cancellation ends the waiting."""
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.wait({work}, timeout=GRACE_SEC)
+    if not work.done():
         work.add_done_callback(_forget)
         raise StillRunningError
     return work.result()
@@ -80,5 +88,5 @@ def _forget(work: asyncio.Future[Any]) -> None:
         work.exception()
 
 
-def _too_slow(tool: Tool, seconds: float) -> ToolError:
-    return ToolError(f"{tool.name} took longer than {seconds:g} s.", "Try again later.", seconds=seconds)
+def _too_slow(tool: Tool, seconds: float) -> TooSlowError:
+    return TooSlowError(f"{tool.name} took longer than {seconds:g} s.", "Try again later.", seconds=seconds)

@@ -73,6 +73,7 @@ class OutlineRunner:
         self.resolve = resolve
         self.reports: dict[int, StepReport] = {}
         self.known: dict[int, Any] = {}
+        self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def run(self, known: Mapping[int, Any] | None = None) -> OutlineReport:
         """Run the tool steps. `known` are results of steps that were done elsewhere (memory), by number.
@@ -97,15 +98,13 @@ class OutlineRunner:
     async def _segment(self, numbers: Sequence[int]) -> list[StepReport]:
         """Steps between two writes: side by side, each after the steps it names."""
         ready = {number: asyncio.Event() for number in numbers}
-        slots = asyncio.Semaphore(SIDE_BY_SIDE)
 
         async def one(number: int) -> StepReport:
             for earlier in steps_named(self.outline.steps[number - 1]):
                 if earlier in ready and earlier < number:
                     await ready[earlier].wait()
             try:
-                async with slots:
-                    return await self._step(number)
+                return await self._step(number)
             finally:
                 ready[number].set()
 
@@ -145,7 +144,8 @@ class OutlineRunner:
         return outcomes
 
     async def _call(self, key: str, step: Step, number: int, arguments: dict[str, Any]) -> Outcome:
-        return await self.executor.call(CallRequest(key, step.tool, arguments, number))
+        async with self._slots:  # here, so that the calls of a fanned-out step count one by one
+            return await self.executor.call(CallRequest(key, step.tool, arguments, number))
 
 
 HAND_OVER = "it takes a model to decide what to call, and this part of the work cannot do that yet"

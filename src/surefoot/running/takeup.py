@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from surefoot.errors import SurefootError
 from surefoot.journal.types import Call, CallStatus
 from surefoot.running import invoke
 from surefoot.running.session import Session
@@ -25,6 +24,6 @@ async def may_start_again(session: Session, tool: Tool, call: Call) -> bool:
         return False
     try:
         now = await invoke.capture(tool, session.tool_context(call.key), call.arguments)
-    except SurefootError:
+    except Exception:  # noqa: BLE001 - what cannot be looked at is not known
         return False
     return bool(now == call.before)
