@@ -38,11 +38,7 @@ def note(title, text="", tags=()):
         (task("Pay rent"), 'task "Pay rent"'),
         (task("Pay rent", "2027-05-01"), 'task "Pay rent", due Sat 1 May 2027'),
         (event("Gym", "2026-05-01T07:00:00+02:00"), 'event "Gym", Fri 1 May 07:00'),
-        (
-            event("Gym", "2026-05-01T07:00:00+02:00", "2026-05-01T08:30:00+02:00", "Hall 2"),
-            'event "Gym", Fri 1 May 07:00 to 08:30, Hall 2',
-        ),
-        (event("Fair", "2026-05-01", "2026-05-03"), 'event "Fair", Fri 1 May to Sun 3 May'),
+        (event("Fair", "2026-05-01", "2026-05-03"), 'event "Fair", Fri 1 May'),
         (event("Night", "2026-05-01T22:00:00+00:00"), 'event "Night", Sat 2 May 00:00'),
         (note("Plumber", "Dave,\n0161 496"), 'note "Plumber": Dave, 0161 496'),
         (note("Plumber", "x" * 500, ["house"]), f'note "Plumber" [house]: {"x" * 120}…'),
@@ -51,7 +47,16 @@ def note(title, text="", tags=()):
 )
 def test_a_row_in_one_line(row, line):
     """Title as it is, dates as the person would say them, in the person's zone."""
-    assert row.line == line
+    assert row.timed == line
+
+
+def test_what_is_named_is_shown_without_its_clock_time():
+    """A small model would copy the old time; what is near in time keeps it, because it may be meant by it."""
+    rows = [event("Gym", "2026-05-01T07:00:00+02:00"), event("Choir", "2026-04-28T19:00:00+02:00")]
+    assert ranked(rows, "move the gym to 8", "") == (
+        'event "Gym", Fri 1 May',
+        'event "Choir", tomorrow 19:00',
+    )
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,14 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row as a line, with what ranks it. `days` from today on, None without a date; `idle`: done, past, or a note."""
+    """A row as a line, with what ranks it. `days` from today on, None without a date; `idle`: done, past, or a note.
+
+    `timed` is the line with clock times, for a row that can only be meant by its time: where the title is said, a small
+    model would copy the old time instead of the new one.
+    """
 
     line: str
+    timed: str
     text: str
     days: int | None
     idle: bool
@@ -82,7 +87,9 @@ def ranked(rows: list[_Row], request: str, talk: str) -> tuple[str, ...]:
     chosen = [row for _, row in matching[:MAX_LINES]]
     near = sorted((row for row in rows if _is_near(row) and row not in chosen), key=_distance)
     chosen += near[: min(MAX_NEAR, MAX_LINES - len(chosen))]
-    return tuple(row.line for row in sorted(chosen, key=rows.index))
+    named = {id(row) for _, row in matching}
+    ordered = sorted(chosen, key=rows.index)
+    return tuple(row.line if id(row) in named else row.timed for row in ordered)
 
 
 def _telling(text: str) -> list[str]:
@@ -125,20 +132,16 @@ def _distance(row: _Row) -> int:
 def _task(row: Mapping[str, Any], now: datetime) -> _Row:
     days = _days_off(row["due"], now)
     done = row["status"] == "done"
-    due = f", {_due_word(days)} {_when(row['due'], now)}" if row["due"] and not done else ""
-    return _Row(f'task "{row["title"]}"{due}{", done" if done else ""}', row["title"], days, done)
-
-
-def _due_word(days: int | None) -> str:
-    return "overdue since" if days is not None and days < 0 else "due"
+    word = "overdue since" if days is not None and days < 0 else "due"
+    dues = ["", ""] if done or not row["due"] else [f", {word} {when}" for when in _whens(row["due"], now)]
+    plain, timed = (f'task "{row["title"]}"{due}{", done" if done else ""}' for due in dues)
+    return _Row(plain, timed, row["title"], days, done)
 
 
 def _event(row: Mapping[str, Any], now: datetime) -> _Row:
     days = _days_off(row["start"], now)
-    end = f" to {_end(row['start'], row['end'], now)}" if row["end"] else ""
-    place = f", {row['place']}" if row["place"] else ""
-    line = f'event "{row["title"]}", {_when(row["start"], now)}{end}{place}'
-    return _Row(line, f"{row['title']} {row['place']}", days, days is None or days < 0)
+    plain, timed = (f'event "{row["title"]}", {when}' for when in _whens(row["start"], now))
+    return _Row(plain, timed, f"{row['title']} {row['place']}", days, days is None or days < 0)
 
 
 def _note(row: Mapping[str, Any]) -> _Row:
@@ -146,7 +149,7 @@ def _note(row: Mapping[str, Any]) -> _Row:
     text = " ".join(row["text"].split())
     shown = text if len(text) <= NOTE_CHARS else f"{text[:NOTE_CHARS]}…"
     line = f'note "{row["title"]}"{tags}{": " if shown else ""}{shown}'
-    return _Row(line, f"{row['title']} {' '.join(row['tags'])}", None, True)
+    return _Row(line, line, f"{row['title']} {' '.join(row['tags'])}", None, True)
 
 
 def _days_off(value: str | None, now: datetime) -> int | None:
@@ -161,17 +164,13 @@ def _local(value: str, now: datetime) -> tuple[date, str]:
     return moment.date(), moment.strftime("%H:%M")
 
 
-def _when(value: str, now: datetime) -> str:
-    """`today`, `tomorrow 15:30`, `Fri 1 Jan 11:20`; the year only where the next such day is another one."""
+def _whens(value: str, now: datetime) -> tuple[str, str]:
+    """`today`, `tomorrow`, `Fri 1 Jan`, without and with the clock time; the year only where the next such day is
+    another one."""
     day, clock = _local(value, now)
     off = (day - now.date()).days
     named = {0: "today", 1: "tomorrow"}.get(off, "")
     plain = f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
     year = "" if -LATE_DAYS <= off < 300 else f" {day.year}"  # noqa: PLR2004 - well within the coming year
-    return f"{named or plain + year} {clock}".strip()
-
-
-def _end(start: str, end: str, now: datetime) -> str:
-    """Only the clock time when it ends on the day it starts."""
-    day, clock = _local(end, now)
-    return clock if clock and day == _local(start, now)[0] else _when(end, now)
+    shown = named or plain + year
+    return shown, f"{shown} {clock}".strip()

@@ -222,7 +222,7 @@ def _end(ctx: Context, text: str | None, begins: Moment) -> Moment | None:
     if not text:
         return None
     ends = _on_day(ctx, text, begins)
-    if ends.is_day and not begins.is_day and ends.last_day == begins.day:
+    if ends.first == begins.first or (ends.is_day and not begins.is_day and ends.last_day == begins.day):
         return None
     if ends.first < begins.first:
         raise ToolError(
