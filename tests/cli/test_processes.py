@@ -15,6 +15,7 @@ import pytest
 from .support import BIRTHDAY, EXECUTABLE, PATIENCE, called, environment, model_server, run, said
 
 HEAVY = {
+    "asyncio",
     "sqlalchemy",
     "pydantic",
     "httpx",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -18,6 +17,8 @@ from surefoot.cli.texts import Texts
 from surefoot.cli.times import Times
 
 if TYPE_CHECKING:
+    import asyncio  # its import takes a tenth of what `--help` may
+
     from surefoot.assistant import Assistant
     from surefoot.journal.types import Journal, Run
     from surefoot.settings import Settings
@@ -57,6 +58,8 @@ class Cli:
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a command's work to its end, in an event loop of its own."""
+        import asyncio
+
         return asyncio.run(work())
 
 
@@ -79,6 +82,8 @@ async def interruptible(work: Awaitable[T]) -> T:
     Raises:
         Interrupted: it was cancelled by Ctrl-C.
     """
+    import asyncio
+
     task = asyncio.ensure_future(work)
     presses = Presses(asyncio.get_running_loop(), task)
     with presses:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -63,6 +62,8 @@ async def look(cli: Cli) -> list[Check]:
         _ollama(cli, settings),
         _model(cli, settings),
     ]
+    import asyncio
+
     return [*checks, *await asyncio.gather(*far)]
 
 
