@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from surefoot.errors import ModelFileError, NoModelError
 from surefoot.models.local.threads import Threads
+from surefoot.models.local.wire import Wire
 
 SLOTS = 2
 """The planner's and the reply's."""
@@ -93,6 +95,7 @@ class _Loaded:
         options.states.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._server = _serve(options, self.key)
         self.address = str(self._server.listening_address)
+        Wire(self.address, self.key).settle()  # told to stop before its loop began, it would never stop
 
     def close(self) -> None:
         with self._lock:
@@ -143,21 +146,19 @@ def hang_up(port: int) -> None:
     """
     for descriptor in _descriptors():
         try:
-            connection = socket.socket(fileno=os.dup(descriptor))
-        except OSError:
+            _shut(descriptor, port)
+        except OSError:  # no socket, not connected (the one that listens), or gone by now
             continue
-        with connection:
-            _shut(connection, port)
 
 
-def _shut(connection: socket.socket, port: int) -> None:
-    try:
+def _shut(descriptor: int, port: int) -> None:
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        return
+    with socket.socket(fileno=os.dup(descriptor)) as connection:
         here = connection.getsockname()
-        connection.getpeername()  # fails for the listening socket, which stays
+        connection.getpeername()
         if connection.family == socket.AF_INET and here[1] == port:
             connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return
 
 
 def _descriptors() -> Iterator[int]:

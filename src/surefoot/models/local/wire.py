@@ -18,6 +18,9 @@ CONNECT_SECONDS = 2.0
 ALIVE_SECONDS = 5.0
 """How long a busy owner may take to say that it lives."""
 
+SETTLE_SECONDS = 60.0
+"""For the first answer of a model just loaded, which is given without reading anything."""
+
 
 class EngineGoneError(Exception):
     """The process that held the model at `address` is gone. Who sees it takes over or says so in our errors."""
@@ -46,6 +49,13 @@ class Wire:
                 return client.get("/v1/models").status_code == httpx.codes.OK
         except httpx.HTTPError:
             return False
+
+    def settle(self) -> None:
+        """Wait until the server's loop works on what it is asked. Blocks."""
+        import httpx
+
+        with httpx.Client(**self._options(), timeout=SETTLE_SECONDS) as client:
+            client.get("/slots").raise_for_status()
 
     async def events(self, body: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """The events of a streamed completion; the last has `"stop": true`. Closing the iterator stops the model.
