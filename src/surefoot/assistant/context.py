@@ -165,8 +165,7 @@ def _local(value: str, now: datetime) -> tuple[date, str]:
 
 
 def _whens(value: str, now: datetime) -> tuple[str, str]:
-    """`today`, `tomorrow`, `Fri 1 Jan`, without and with the clock time; the year only where the next such day is
-    another one."""
+    """`today`, `Fri 1 Jan`, without and with the clock time; the year where another such day comes first."""
     day, clock = _local(value, now)
     off = (day - now.date()).days
     named = {0: "today", 1: "tomorrow"}.get(off, "")

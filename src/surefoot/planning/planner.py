@@ -14,6 +14,7 @@ from surefoot.errors import ProviderCapabilityError, SurefootError
 from surefoot.models.types import Capabilities, Completion, LanguageModel, Message, Request
 from surefoot.planning import encodings
 from surefoot.planning.encodings import Encoding, Layout, Question, Tools
+from surefoot.planning.grounding import grounded
 from surefoot.planning.outline import Outline
 
 if TYPE_CHECKING:
@@ -135,11 +136,17 @@ class OutlinePlanner:
         try:
             completion = await within(seconds, complete, request)
             outline = encodings.read_plan(completion, self.catalogue, encoding, max_steps=settings.max_steps)
+            if encoding == "bound":
+                outline = grounded(outline, self.catalogue, _said(question), question.known)
         except ProviderCapabilityError:
             raise
         except Exception as error:  # noqa: BLE001 - see `plan`; here the answer is kept with the reason
             return PlanResult(Outline(), reason_of(error), completion, encoding)
         return PlanResult(outline, None if outline.steps else "empty", completion, encoding)
+
+
+def _said(question: Question) -> str:
+    return "\n".join([*(message.content for message in question.dialogue), question.query])
 
 
 async def within(seconds: float, complete: Complete, request: Request) -> Completion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from surefoot.planning import placeholders
@@ -54,10 +55,15 @@ def strip_memory(outline: Outline) -> Outline:
 
     A placeholder for what memory brought is then one of step 0.
     """
+    return without(outline, lambda step: step.kind is StepKind.MEMORY)
+
+
+def without(outline: Outline, unwanted: Callable[[Step], bool]) -> Outline:
+    """The outline without these steps, the numbers in placeholders following; those of a removed step become 0."""
     numbers: dict[int, int] = {}
     kept = []
     for number, step in enumerate(outline.steps, 1):
-        if step.kind is not StepKind.MEMORY:
+        if not unwanted(step):
             kept.append(step)
             numbers[number] = len(kept)
     if len(kept) == len(outline.steps):

@@ -1,0 +1,124 @@
+"""What a small model makes up is taken out of its plan again, by code: values and steps that nobody asked for.
+
+Only writes are looked at, and only what shares no word with anything that was said. Dates, numbers, choices and yes or
+no are left alone: they may be said in other words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from surefoot.planning import placeholders
+from surefoot.planning.outline import Outline, Step, StepKind
+from surefoot.planning.queries import without
+from surefoot.storage.words import may_be_prefix, query_words
+from surefoot.tools.types import Effect
+
+MIN_LETTERS: Final = 3
+"""Shorter words, in scripts with spaces, are articles and prepositions: sharing one means nothing."""
+TITLE: Final = "title"
+"""The argument that names what a call makes."""
+_QUOTED: Final = re.compile(r'^[a-z]+ "(?P<title>.*?)"(?:[ ,:\[]|$)')
+"""The title in a line about something that is already there."""
+
+
+def grounded(outline: Outline, tools: Iterable[Any], said: str, known: Sequence[str]) -> Outline:
+    """The outline without what was made up.
+
+    Taken out are: optional texts of a write that share no word with what was said; a write that makes something whose
+    title was only copied from what is already there; a step for each item of a step that lists nothing.
+
+    Args:
+        outline: a plan.
+        tools: the catalogue; `effect` and `parameters` of its tools are read.
+        said: the request and the conversation before it.
+        known: the lines about what is already there that the planner was shown.
+    """
+    by_name = {tool.name: tool for tool in tools}
+    words = _telling(said)
+    titles = {found["title"].casefold() for line in known if (found := _QUOTED.match(line))}
+    writes = [by_name[s.tool] for s in outline.steps if s.tool in by_name]
+    if not any(getattr(tool, "effect", None) is Effect.WRITE for tool in writes):
+        return outline
+    made_up = partial(_is_made_up, outline=outline, tools=by_name, words=words, titles=titles)
+    kept = without(outline, made_up)
+    return Outline(tuple(_trimmed(step, by_name.get(step.tool), words) for step in kept.steps))
+
+
+def _is_made_up(
+    step: Step, *, outline: Outline, tools: dict[str, Any], words: list[str], titles: set[str]
+) -> bool:
+    if step.kind is not StepKind.TOOL or not _writes(tools.get(step.tool)):
+        return False
+    title = step.arguments.get(TITLE)
+    if isinstance(title, str) and title.casefold() in titles and not _shares(title, words):
+        return True
+    sources = [found for text in step.placeholders if (found := placeholders.read(text)) and found.each]
+    return any(_writes(tools.get(outline.steps[found.step - 1].tool)) for found in sources if found.step)
+
+
+def _writes(tool: Any) -> bool:  # noqa: ANN401 - a tool of any catalogue
+    return getattr(tool, "effect", None) is Effect.WRITE
+
+
+def _trimmed(step: Step, tool: Any, words: list[str]) -> Step:  # noqa: ANN401
+    if step.kind is not StepKind.TOOL or not _writes(tool):
+        return step
+    properties = tool.parameters.get("properties", {})
+    optional = set(properties) - set(tool.parameters.get("required", ()))
+    dropped = {
+        key
+        for key, value in step.arguments.items()
+        if key in optional and _is_free(properties[key]) and _is_foreign(value, words)
+    }
+    if not dropped:
+        return step
+    return replace(step, arguments={k: v for k, v in step.arguments.items() if k not in dropped})
+
+
+def _is_free(schema: Any) -> bool:  # noqa: ANN401 - a JSON Schema
+    """Any text or list of texts, as far as the schema says."""
+    text = str(schema)
+    return "'string'" in text and not any(
+        f"'{key}'" in text for key in ("enum", "const", "format", "pattern")
+    )
+
+
+def _is_foreign(value: Any, words: list[str]) -> bool:  # noqa: ANN401 - any JSON value
+    """A text of words none of which was said. What holds a figure or a placeholder, or reads as a date, is not."""
+    if isinstance(value, list):
+        return bool(value) and all(_is_foreign(item, words) for item in value)
+    if not isinstance(value, str) or any(sign.isdigit() or sign == "<" for sign in value):
+        return False
+    return bool(query_words(value)) and not _shares(value, words) and not _is_date(value)
+
+
+def _is_date(text: str) -> bool:
+    from datetime import UTC, datetime
+
+    from surefoot.errors import ToolError
+    from surefoot.tools.dates import resolve_date
+
+    try:
+        resolve_date(text, datetime(2026, 1, 1, tzinfo=UTC), "UTC", "en")
+    except ToolError:
+        return False
+    return True
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in query_words(text) if len(word) >= MIN_LETTERS or not word.isascii()]
+
+
+def _shares(text: str, words: list[str]) -> bool:
+    own = _telling(text)
+    return not own or any(_same(word, one) for word in own for one in words)
+
+
+def _same(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return word == other or (may_be_prefix(shorter) and longer.startswith(shorter))
