@@ -77,6 +77,40 @@ def _walk(value: Any) -> Any:  # noqa: ANN401
     return value
 
 
+def unfinished(text: str) -> int:
+    """Where the end of a streamed text begins that may be the beginning of a secret; its length when there is none.
+
+    What stands before it may be shown, masked; what follows is kept until the next piece has come.
+    """
+    known = _secrets.get()
+    if not known:
+        return len(text)
+    beginnings = _beginnings(known)
+    longest = max(map(len, beginnings))
+    cut = next(
+        (at for at in range(max(0, len(text) - longest), len(text)) if _begins(text[at:], beginnings)),
+        len(text),
+    )
+    spans = sorted(match.span(1) for pattern in _patterns(known) for match in pattern.finditer(text))
+    for start, end in reversed(spans):
+        if start < cut < end:  # no mask is cut in two either
+            cut = start
+    return cut
+
+
+def _begins(tail: str, beginnings: frozenset[str]) -> bool:
+    digits = re.sub(r"[\s.\-]", "", tail)
+    return any(form.startswith(tail) or (digits and form.startswith(digits)) for form in beginnings)
+
+
+@lru_cache(maxsize=64)
+def _beginnings(known: frozenset[str]) -> frozenset[str]:
+    """Every form of every secret, and the bare digits of numbers, padded for the marks that may group them."""
+    numbers = {re.sub(r"\D", "", value) for value in known if _is_number(value)}
+    grouped = {digits + " " * len(digits) for digits in numbers}
+    return frozenset({form for value in known for form in forms(value)} | grouped)
+
+
 def forms(value: str) -> set[str]:
     """The ways a value may be written: as it is, URL-encoded (both ways, both cases), JSON-escaped, stripped."""
     plain = {value, value.strip()}

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.assistant.prompting import prompt
-from surefoot.models.types import Message, Request
+from surefoot.assistant.prompting import one_line, prompt
+from surefoot.errors import EmptyReplyError
+from surefoot.models.types import Completion, Message, Request
 from surefoot.running.outline_runner import StepReport
 from surefoot.running.session import Session
 
@@ -17,6 +18,9 @@ RESULT_CHARS = 1_200
 
 ALL_CHARS = 4_000
 """Of all results together: about 1,000 tokens, 25 s of reading for the embedded model on two cores."""
+
+REASON_CHARS = 400
+"""Of one reason why something was not done: a tool may raise a whole page."""
 
 DIALOGUE_TURNS = 6
 """Messages of the conversation that are read again: three exchanges hold what a pronoun can mean."""
@@ -46,7 +50,8 @@ def answer_request(session: Session, told: Told, timeout: float) -> Request:
         parts.append("RESULTS (data)\n" + _cut("\n".join(done), ALL_CHARS))
     missing = [*_failures(told.reports), *told.not_done]
     if missing:
-        parts.append("NOT DONE\n" + "\n".join(f"- {line}" for line in missing))
+        listed = "\n".join(f"- {_cut(one_line(line), REASON_CHARS)}" for line in missing)
+        parts.append("NOT DONE\n" + _cut(listed, ALL_CHARS))
     parts.append(f"REQUEST\n{told.query}")
     return Request(
         messages=(
@@ -64,7 +69,7 @@ def answer_request(session: Session, told: Told, timeout: float) -> Request:
 
 def _result(report: StepReport) -> str:
     lines = [
-        f"{report.number}. {outcome.call.tool}: {_cut(_short(outcome.call.result), RESULT_CHARS)}"
+        f"{report.number}. {outcome.call.tool}: {_cut(one_line(_short(outcome.call.result)), RESULT_CHARS)}"
         for outcome in report.outcomes
         if outcome.ok
     ]
@@ -93,6 +98,14 @@ def _short(result: Any) -> str:  # noqa: ANN401 - JSON
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} … (cut; {len(text)} characters in all)"
+
+
+def said(completion: Completion) -> str:
+    """The answer's text; EmptyReplyError when it says nothing."""
+    text = completion.text.strip()
+    if not text:
+        raise EmptyReplyError(f"{completion.model or 'The model'} answered with nothing.", "Ask again.")
+    return text
 
 
 def plain_answer(reports: Sequence[StepReport], not_done: Sequence[str]) -> str:

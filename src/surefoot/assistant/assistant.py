@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import locale
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,9 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from surefoot.assistant.handle import RunHandle, RunResult
+from surefoot.assistant.opened import Models, check_journal
 from surefoot.assistant.turn import Turn
 from surefoot.assistant.undoing import Undoing
-from surefoot.errors import StateError, StorageError, SurefootError
+from surefoot.errors import InputError, StateError, StorageError, SurefootError
 from surefoot.events import EventType
 from surefoot.journal.owner import current_owner
 from surefoot.journal.types import FINAL, Journal, Run, RunStatus
@@ -71,14 +73,14 @@ class Assistant:
         self.settings = settings or load_settings()
         self.catalogue = Catalogue([*builtin(kits), *tools])
         self.dialogue = dialogue or secrets.token_hex(6)
-        self._model_given = model
-        self._model: LanguageModel | None = None
-        self._planner: LanguageModel | None = None
+        self._models = Models(self.settings, model)
+        self._handles: set[RunHandle] = set()
         self._journal = journal
         self._database: Database | None = None
         self._services = dict(services or {})
         self._clock = clock
         self._actor = actor
+        check_journal(journal, self.catalogue)
 
     async def __aenter__(self) -> Self:
         return self
@@ -89,21 +91,33 @@ class Assistant:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the model and the journal that this assistant opened."""
-        for model in {id(m): m for m in (self._model, self._planner) if m is not None}.values():
-            if model is not self._model_given:
-                await model.close()
-        self._model = self._planner = None
-        if self._database is not None and self._journal is not None:
-            await self._journal.close()
-            self._database.close()
-            self._journal = self._database = None
+        """Cancel what is still in work, then let go of the models and the journal that this assistant opened."""
+        for handle in [one for one in self._handles if not one.over]:
+            with contextlib.suppress(Exception):  # whoever holds the handle is told
+                await handle.cancel()
+        self._handles.clear()
+        try:
+            await self._models.close()
+        finally:
+            if self._database is not None and self._journal is not None:
+                await self._journal.close()
+                self._database.close()
+                self._journal = self._database = None
 
     # --- asking ----------------------------------------------------------------------------------------------
 
     def ask(self, text: str) -> RunHandle:
-        """Start a run for this request. Await the handle for the result; iterate it for the events."""
-        return RunHandle(lambda handle: self._ask(handle, text), self._decide)
+        """Start a run for this request. Await the handle for the result; iterate it for the events.
+
+        It belongs to the conversation that `dialogue` names now. Of two that are asked at once, neither knows of the
+        other.
+
+        Raises (from the handle):
+            InputError: the request is empty.
+            StorageError: the journal cannot be written.
+        """
+        dialogue, now = self.dialogue, self._clock()
+        return self._held(RunHandle(lambda handle: self._ask(handle, text, dialogue, now), self._decide))
 
     def resume(self, run: str) -> RunHandle:
         """Go on with a run that was interrupted or approved. What is done is not done again.
@@ -112,41 +126,49 @@ class Assistant:
             StateError: it is final, still waits for a person, or somebody works on it.
             NotFoundError: there is no such run.
         """
-        return RunHandle(lambda handle: self._resume(handle, run), self._decide)
+        return self._held(RunHandle(lambda handle: self._resume(handle, run), self._decide))
 
-    async def _ask(self, handle: RunHandle, text: str) -> RunResult:
+    def _held(self, handle: RunHandle) -> RunHandle:
+        """A run goes on when its handle is dropped, and ends with the assistant."""
+        self._handles = {one for one in self._handles if not one.over} | {handle}
+        return handle
+
+    async def _ask(self, handle: RunHandle, text: str, dialogue: str, now: datetime) -> RunResult:
+        if not text.strip():
+            raise InputError("The request is empty.", "Say what you want.")
         journal = await self.journal()
         run = lifecycle.new_run(
             text,
             kind="ask",
             actor=self._actor,
-            now=self._clock(),
+            now=now,
             zone=self.settings.zone_name,
             language=self.language,
             owner=current_owner(),
-            extra={"dialogue": self.dialogue},
+            extra={"dialogue": dialogue},
         )
         events = [(EventType.RUN_CREATED, {"goal": text, "kind": "ask"})]
-        run = await journal.create_run(run, events)
-        session = self._session(run, journal)
-        handle.begin(session)
-        session.told(events)
-        return await self._work(session)
+        with lifecycle.working_on(run.id):
+            run = await lifecycle.settled(journal.create_run(run, events))
+            session = self._session(run, journal)
+            handle.begin(session)
+            session.told(events)
+            return await self._work(session)
 
     async def _resume(self, handle: RunHandle, name: str) -> RunResult:
         journal = await self.journal()
         await journal.release_dead()
         run = await journal.find_run(name)
         await self._check_may_resume(run, journal)
-        run = await journal.claim(run.id, current_owner())
-        session = self._session(run, journal)
-        await session.load()
-        await session.set(status=RunStatus.RUNNING)
-        handle.begin(session)
-        if run.kind != "ask":
-            await self._undoing(journal).go_on(session)
+        if run.kind == "ask":
+            await (await self.model()).capabilities()  # without a model the run stays as it is
+        with lifecycle.working_on(run.id):
+            run = await lifecycle.settled(journal.claim(run.id, current_owner()))
+            session = self._session(run, journal)
+            if run.kind == "ask":
+                return await self._work(session, handle)
+            await self._undoing(journal).go_on(session, handle.begin)
             return await result_of(journal, session.run)
-        return await self._work(session)
 
     async def _check_may_resume(self, run: Run, journal: Journal) -> None:
         if run.status in FINAL:
@@ -159,15 +181,23 @@ class Assistant:
                 run=run.id,
             )
 
-    async def _work(self, session: Session) -> RunResult:
+    async def _work(self, session: Session, taken_up: RunHandle | None = None) -> RunResult:
         try:
+            if taken_up is not None:
+                await session.load()
+                await session.set(status=RunStatus.RUNNING)
+                taken_up.begin(session)
             turn = await self._turn(session)
             await turn.take()
         except asyncio.CancelledError:
             await asyncio.shield(session.rest(RunStatus.CANCELLED))
             raise
         except StorageError:
-            raise  # nothing can be written; the run is found interrupted once the disk is well
+            with contextlib.suppress(
+                StorageError
+            ):  # else it is found interrupted once this process has ended
+                await session.rest(RunStatus.INTERRUPTED)
+            raise
         except SurefootError as error:
             await session.rest(RunStatus.FAILED, error=error.to_dict())
         except Exception as error:
@@ -179,28 +209,37 @@ class Assistant:
 
     async def _turn(self, session: Session) -> Turn:
         model = await self.model()
-        planner = await self._planner_model(model)
+        planner = await self._models.planner()
         local = (await model.capabilities()).local
         session.budget.limits = default_limits(local=local).with_settings(self.settings.limits)
         messages = await session.journal.messages(
             session.run.context.get("dialogue", ""), limit=DIALOGUE_MESSAGES
         )
         timeout = self.settings.local_timeout_sec if local else 60.0
-        return Turn(session, model, planner, timeout, [Message.from_dict(data) for data in messages])
+        return Turn(
+            session,
+            model,
+            planner,
+            timeout,
+            [Message.from_dict(data) for data in messages],
+            router=await self._models.router(),
+        )
 
     # --- people's decisions ----------------------------------------------------------------------------------
 
-    async def approve(self, run: str, call: str | None = None) -> RunHandle:
+    async def approve(self, run: str, call: str | int | None = None) -> RunHandle:
         """Agree to a waiting call (or all of the run), and go on."""
         return await self._decide("approve", run, call)
 
-    async def decline(self, run: str, call: str | None = None) -> RunHandle:
+    async def decline(self, run: str, call: str | int | None = None) -> RunHandle:
         """Refuse a waiting call (or all of the run), and go on without it."""
         return await self._decide("decline", run, call)
 
-    async def _decide(self, answer: Literal["approve", "decline"], run: str, call: str | None) -> RunHandle:
+    async def _decide(
+        self, answer: Literal["approve", "decline"], run: str, call: str | int | None
+    ) -> RunHandle:
         journal = await self.journal()
-        found = await journal.find_run(run)
+        found = await self._undoing(journal).find(run)
         write = lifecycle.approve if answer == "approve" else lifecycle.decline
         await write(journal, found, call, PERSON)
         return self.resume(found.id)
@@ -255,15 +294,7 @@ class Assistant:
 
     async def model(self) -> LanguageModel:
         """The model that answers, opened when first needed."""
-        if self._model is None:
-            from surefoot.models import default_model, open_model
-
-            given = self._model_given
-            if given is None:
-                self._model = await default_model(self.settings)
-            else:
-                self._model = await open_model(given, self.settings) if isinstance(given, str) else given
-        return self._model
+        return await self._models.chat()
 
     async def warm(self) -> None:
         """Load a local model and let it read the parts of the prompts that never change, before they are needed.
@@ -274,15 +305,8 @@ class Assistant:
         from surefoot.assistant.warming import warm_planner, warm_reply
 
         model = await self.model()
-        await warm_planner(await self._planner_model(model), self.settings, self.catalogue)
+        await warm_planner(await self._models.planner(), self.settings, self.catalogue)
         await warm_reply(model, self.settings)
-
-    async def _planner_model(self, model: LanguageModel) -> LanguageModel:
-        if self._planner is None:
-            from surefoot.models import planner_model
-
-            self._planner = await planner_model(self.settings, model)
-        return self._planner
 
     def _session(self, run: Run, journal: Journal) -> Session:
         return Session(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -130,28 +129,31 @@ class RunHandle:
     ) -> None:
         self._decide = decide
         self._session: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.ensure_future(self._guard(work))
+        self._task = asyncio.ensure_future(work(self))
+        self._task.add_done_callback(self._over)  # also of a task that was cancelled before it began
 
-    async def _guard(self, work: Callable[[RunHandle], Coroutine[Any, Any, RunResult]]) -> RunResult:
-        try:
-            return await work(self)
-        finally:
-            if not self._session.done():
-                self._session.cancel()
-            elif not self._session.cancelled():
-                self._session.result().listeners.end()
+    def _over(self, task: asyncio.Task[RunResult]) -> None:
+        del task
+        if not self._session.done():
+            self._session.cancel()
+        elif not self._session.cancelled():
+            self._session.result().listeners.end()
 
     def begin(self, session: Session) -> None:
         """The run exists now: whoever waits for its events can have them."""
         self._session.set_result(session)
 
     async def id(self) -> str:
-        """The run's id, as soon as there is one."""
-        try:
-            return (await asyncio.shield(self._session)).run.id
-        except asyncio.CancelledError:
+        """The run's id, as soon as there is one.
+
+        Raises:
+            SurefootError: why there is none.
+            asyncio.CancelledError: it was cancelled before it began.
+        """
+        await asyncio.wait([self._session])
+        if self._session.cancelled():
             await self._task
-            raise
+        return self._session.result().run.id
 
     def __await__(self) -> Generator[Any, None, RunResult]:
         return self._task.__await__()
@@ -159,11 +161,14 @@ class RunHandle:
     async def __aiter__(self) -> AsyncIterator[Event]:
         await asyncio.wait([self._session])  # the guard ends it in any case
         if self._session.cancelled():
-            await self._task
+            if not self._task.cancelled():
+                await self._task
             return
-        session = self._session.result()
-        async for event in session.listeners.listen(session.run.id):
+        async for event in self._session.result().listeners.listen():
             yield event
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.result()  # whoever only listens hears of a failure that is none of the run's
 
     async def approve(self, call_id: str | None = None) -> RunHandle:
         """Agree to a waiting call (or all of the run) once the run rests; the handle of the run that goes on.
@@ -186,6 +191,10 @@ class RunHandle:
     async def cancel(self) -> RunResult | None:
         """Stop at once: open calls end as what they are known to be, the run as `cancelled`."""
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            return await self._task
-        return None
+        await asyncio.wait([self._task])
+        return None if self._task.cancelled() else self._task.result()
+
+    @property
+    def over(self) -> bool:
+        """Nobody works on it any more."""
+        return self._task.done()

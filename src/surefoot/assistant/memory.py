@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from surefoot.assistant.prompting import prompt
+from surefoot.assistant.prompting import one_line, prompt
 from surefoot.errors import ProviderError
 from surefoot.events import EventType
 from surefoot.journal.types import Memory
@@ -22,6 +22,10 @@ HIT_CHARS = 600
 """One memory is cut here; a diary turn longer than this is a pasted text."""
 
 
+KEPT = "memories"
+"""Where a run's context keeps what was found: a resumed run goes on with that, whatever is remembered by then."""
+
+
 @dataclass(frozen=True, slots=True)
 class Memories:
     """What was found, as lines of data. Empty text: nothing."""
@@ -33,13 +37,18 @@ class Memories:
 
 async def remember(session: Session, model: LanguageModel, query: str, topic: str) -> Memories:
     """Look the topic up (the request itself where the plan names none), in code; a long find is digested."""
+    if KEPT in session.run.context:
+        return Memories(**session.run.context[KEPT])
     wanted = topic or query
     lines = await _search(session, wanted)
     text = "\n".join(lines)
     if len(text) > LONG_CHARS:
         text = await _digest(session, model, query, text)
-    await session.tell((EventType.MEMORY_READ, {"topic": wanted, "hits": len(lines)}))
-    return Memories(wanted, text, len(lines))
+    found = Memories(wanted, text, len(lines))
+    context = {**session.run.context, KEPT: asdict(found)}
+    read = (EventType.MEMORY_READ, {"topic": wanted, "hits": len(lines)})
+    await session.set(read, context=context)
+    return found
 
 
 async def _search(session: Session, wanted: str) -> list[str]:
@@ -48,10 +57,11 @@ async def _search(session: Session, wanted: str) -> list[str]:
 
 
 def _line(memory: Memory) -> str:
+    text = one_line(memory.text[:HIT_CHARS])
     if memory.kind == "fact":
-        return f"- remembered: {memory.text[:HIT_CHARS]}"
+        return f"- remembered: {text}"
     day = f"{memory.at:%Y-%m-%d}" if memory.at else "earlier"
-    return f"- {day}: {memory.text[:HIT_CHARS]}"
+    return f"- {day}: {text}"
 
 
 async def _digest(session: Session, model: LanguageModel, query: str, text: str) -> str:
@@ -66,7 +76,11 @@ async def _digest(session: Session, model: LanguageModel, query: str, text: str)
         answer = (await call_model(session, model, request, "digest")).text.strip()
     except ProviderError:
         return text[:LONG_CHARS]
-    return "" if answer.lower().strip(" .") == "none" else answer
+    if answer.lower().strip(" .") == "none":
+        return ""
+    return "\n".join(
+        f"- {one_line(line.strip().removeprefix('- '))}" for line in answer.splitlines() if line.strip()
+    )
 
 
 def diary_entry(session: Session, reply: str) -> Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from surefoot.tools.types import Tool
@@ -50,9 +50,12 @@ class Router:
         ranked = self.rank(f"{query} {context}")
         if not ranked:
             return Route(names)
-        kits = OWN_KITS | {tool.kit for tool in self._tools if tool.name in ranked[:BEST] and tool.kit}
-        kept = tuple(t.name for t in self._tools if t.name in ranked[:BEST] or t.kit in kits)
-        return Route(kept, ranked)
+        return Route(self.among(ranked[:BEST]), ranked)
+
+    def among(self, chosen: Collection[str]) -> tuple[str, ...]:
+        """The chosen tools with their whole kits, and the person's own kits, in the catalogue's order."""
+        kits = OWN_KITS | {tool.kit for tool in self._tools if tool.name in chosen and tool.kit}
+        return tuple(tool.name for tool in self._tools if tool.name in chosen or tool.kit in kits)
 
     def rank(self, text: str) -> tuple[str, ...]:
         """Names of the tools that share a word with the text, best first."""

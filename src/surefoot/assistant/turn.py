@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from surefoot.assistant.answer import Told, answer_request, plain_answer
+from surefoot.assistant.answer import Told, answer_request, plain_answer, said
 from surefoot.assistant.context import known_lines
 from surefoot.assistant.memory import Memories, diary_entry, remember
+from surefoot.assistant.picking import picked
 from surefoot.assistant.router import Router
 from surefoot.assistant.warming import warm_quietly
 from surefoot.errors import BudgetExceededError, ProviderError
@@ -35,6 +36,7 @@ class Turn:
     planner: LanguageModel
     timeout: float
     dialogue: Sequence[Message] = ()
+    router: LanguageModel | None = None
     outline: Outline = field(default_factory=Outline)
     todo: Outline = field(default_factory=Outline)
     memories: Memories = field(default_factory=lambda: Memories(""))
@@ -72,6 +74,7 @@ class Turn:
         route = Router(list(session.catalogue)).route(query, talk)
         planner = OutlinePlanner(self.planner, session.settings, session.catalogue)
         if not planner.skips(query):
+            route = await picked(session, self.router, route, query)
             await warm_quietly(self.planner, self.model, session.settings, session.catalogue)
         result = await planner.plan(
             query,
@@ -89,9 +92,8 @@ class Turn:
         """The plan is kept with the run: a resumed run goes on with this one, whatever a model would say now."""
         steps = self.outline.to_list()
         context = {**self.session.run.context, "outline": steps, "no_plan": no_plan(result)}
-        await self.session.set(context=context, status=RunStatus.RUNNING)
         data = {"steps": steps, "encoding": result.encoding, "failed": result.failed}
-        await self.session.tell((EventType.PLAN_MADE, data))
+        await self.session.set((EventType.PLAN_MADE, data), context=context, status=RunStatus.RUNNING)
 
     def _explain(self, no_plan: str) -> None:
         if no_plan:
@@ -143,7 +145,7 @@ class Turn:
         request = answer_request(self.session, told, self.timeout)
         try:
             completion = await call_model(self.session, self.model, request, "reply", stream=True)
-            reply = completion.text.strip()
+            reply = said(completion)
         except BudgetExceededError as stop:
             await self._stopped(stop)
             return
@@ -159,7 +161,12 @@ class Turn:
         if self.report is None or not self.report.handed_over:
             return self.not_done
         reached = self.report.handed_over
-        later = [step.text for step in self.todo.steps[reached:] if step.kind is not StepKind.REPLY]
+        ran = {report.number for report in self.reports}
+        later = [
+            step.text
+            for number, step in enumerate(self.todo.steps, 1)
+            if number > reached and number not in ran and step.kind is not StepKind.REPLY
+        ]
         return [*self.not_done, *(f"{text}: the step before it was not done" for text in later)]
 
     async def _stopped(self, stop: BudgetExceededError) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from surefoot.errors import StateError, SurefootError
+from surefoot.errors import StateError, StorageError, SurefootError
 from surefoot.events import EventType
 from surefoot.journal.owner import current_owner
-from surefoot.journal.types import Call, Journal, Run, RunStatus
+from surefoot.journal.types import FINAL, Call, Journal, Run, RunStatus
 from surefoot.running import lifecycle
 from surefoot.running.budget import NO_LIMITS, Budget
 from surefoot.running.session import Session
@@ -50,15 +51,23 @@ class Undoing:
         return UndoReport(target, await Undoer(session, force=force).preview(calls))
 
     async def undo(self, target: Run, *, force: bool, only: int | None) -> UndoReport:
-        """Take the run back, or one call of it."""
+        """Take the run back, or one call of it. A run that is taken back as a whole does not go on afterwards.
+
+        Taking back an undo is a redo, and the other way round.
+        """
         check_may_undo(target)
+        if only is None and target.status not in FINAL:
+            target = await lifecycle.cancel(self.journal, target, current_owner())
         calls = calls_to_undo(await self.journal.calls(target.id), only)
-        return await self._start("undo", target, calls, force=force, only=only)
+        kind = "redo" if target.kind == "undo" else "undo"
+        return await self._start(kind, target, calls, force=force, only=only)
 
     async def redo(self, target: Run, *, force: bool) -> UndoReport:
         """Take back what undos of this run took back."""
+        check_may_undo(target)
+        root = await self._root(target)
         undone = target if target.kind == "undo" else None
-        runs = [undone] if undone else await self.journal.runs(kind="undo", parent=target.id, limit=1000)
+        runs = [undone] if undone else await self.journal.runs(kind="undo", parent=root.id, limit=1000)
         calls: list[Call] = []
         for run in runs:
             calls += [call for call in await self.journal.calls(run.id) if call.undoable]
@@ -68,14 +77,27 @@ class Undoing:
             )
         return await self._start("redo", target, calls_to_undo(calls), force=force, only=None)
 
-    async def go_on(self, session: Session) -> UndoReport:
+    async def go_on(self, session: Session, begin: Callable[[Session], None]) -> UndoReport:
         """Finish an undo that was interrupted."""
         run = session.run
-        target = await self.journal.run(run.parent)
-        calls = [call for ref in run.context["calls"] if (call := await self.journal.call(*ref)) is not None]
         session.catalogue = undo_catalogue(self.catalogue)
         session.budget = Budget(NO_LIMITS)
-        return await self._take(session, target, calls, force=run.context["force"])
+
+        async def load() -> list[Call]:
+            await session.load()
+            await session.set(status=RunStatus.RUNNING)
+            begin(session)
+            return [
+                call for ref in run.context["calls"] if (call := await self.journal.call(*ref)) is not None
+            ]
+
+        return await self._take(session, await self.journal.run(run.parent), load, force=run.context["force"])
+
+    async def _root(self, run: Run) -> Run:
+        """The run that a person asked for, from an undo or a redo of it."""
+        while run.parent:
+            run = await self.journal.run(run.parent)
+        return run
 
     # --- the run of an undo ----------------------------------------------------------------------------------
 
@@ -106,22 +128,38 @@ class Undoing:
         self, kind: str, target: Run, calls: list[Call], *, force: bool, only: int | None
     ) -> UndoReport:
         extra = {"calls": [[call.run, call.key] for call in calls], "force": force, "only": only}
-        run = self._new(kind, target, extra).with_(status=RunStatus.RUNNING)
+        run = self._new(kind, await self._root(target), extra).with_(status=RunStatus.RUNNING)
         events = [(EventType.RUN_CREATED, {"goal": run.goal, "kind": kind})]
-        session = self._session(await self.journal.create_run(run, events))
-        return await self._take(session, target, calls, force=force)
 
-    async def _take(self, session: Session, target: Run, calls: list[Call], *, force: bool) -> UndoReport:
+        async def given() -> list[Call]:
+            return calls
+
+        with lifecycle.working_on(run.id):
+            session = self._session(await lifecycle.settled(self.journal.create_run(run, events)))
+            session.told(events)
+            return await self._take(session, target, given, force=force)
+
+    async def _take(
+        self, session: Session, target: Run, calls: Callable[[], Awaitable[list[Call]]], *, force: bool
+    ) -> UndoReport:
         try:
-            items = await Undoer(session, force=force).run(calls)
+            items = await Undoer(session, force=force).run(await calls())
             report = UndoReport(target, items, session.run)
             if session.run.context["only"] is None:
-                await self.journal.mark_memories(target.id, undone=session.run.kind == "undo")
+                await self.journal.mark_memories(session.run.parent, undone=session.run.kind == "undo")
             await session.rest(RunStatus.DONE, incomplete=not report.complete)
         except asyncio.CancelledError:
             await asyncio.shield(session.rest(RunStatus.INTERRUPTED))
             raise
-        except SurefootError as error:
-            await session.rest(RunStatus.FAILED, error=error.to_dict())
+        except Exception as error:
+            # Whatever it was, running it again finishes it.
+            cause = (
+                error
+                if isinstance(error, SurefootError)
+                else SurefootError(f"A fault of Surefoot: {error!r}")
+            )
+            status = RunStatus.INTERRUPTED if isinstance(error, StorageError) else RunStatus.FAILED
+            with contextlib.suppress(StorageError):
+                await session.rest(status, error=cause.to_dict())
             raise
         return UndoReport(target, items, session.run)

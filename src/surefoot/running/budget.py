@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from functools import cache
 from importlib.resources import files
 
 from surefoot.errors import BudgetExceededError, SettingsError
+from surefoot.journal.types import Call, ModelCall
 from surefoot.models.types import Usage
 from surefoot.tools.types import Effect, Tool
 
@@ -127,6 +129,22 @@ class Budget:
         allowed = getattr(self.limits, name)
         if allowed is not None and (used + more > allowed or (more == 0 and used >= allowed)):
             raise _exceeded(name.replace("_", " "), allowed, used, name)
+
+
+def worked_seconds(calls: Iterable[Call], model_calls: Iterable[ModelCall]) -> float:
+    """Seconds that calls of an earlier part of a run took; those side by side count once, pauses do not."""
+    spans = [(call.started_at, call.finished_at) for call in calls if call.started_at and call.finished_at]
+    spans += [
+        (entry.at - timedelta(seconds=float(entry.completion["usage"]["seconds"])), entry.at)
+        for entry in model_calls
+        if entry.at
+    ]
+    total, reached = 0.0, None
+    for start, end in sorted(spans):
+        begin = start if reached is None or start > reached else reached
+        total += max(0.0, (end - begin).total_seconds())
+        reached = end if reached is None or end > reached else reached
+    return total
 
 
 def _exceeded(what: str, allowed: float, used: float, name: str) -> BudgetExceededError:

@@ -12,7 +12,7 @@ from surefoot.tools.types import Effect
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A call under way. `changes`: how much had been written when it began; `pending`: who makes an equal write waits."""
+    """A call under way. `changes`: how much was written before it began; who makes an equal write waits for `pending`."""
 
     changes: int
     pending: asyncio.Future[Call] | None = None

@@ -135,7 +135,9 @@ class Executor:
             return await self._decide(request, tool, call)
         if known.status is not CallStatus.APPROVED and not await may_start_again(self.session, tool, known):
             return Outcome(await self._leave_unknown(known))
-        if policy.decide(tool, self.session.policy) == "deny":  # said since; it wins over an earlier agreement
+        if (
+            policy.decide(tool, self.session.policy) == "deny"
+        ):  # said since; it wins over an earlier agreement
             return await self._refuse(call, policy.denied(tool))
         return await self._start(request, tool, call, counted=known.started_at is not None)
 
@@ -190,9 +192,7 @@ class Executor:
 
     # --- intent, call, result --------------------------------------------------------------------------------
 
-    async def _start(
-        self, request: CallRequest, tool: Tool, call: Call, *, counted: bool = False
-    ) -> Outcome:
+    async def _start(self, request: CallRequest, tool: Tool, call: Call, *, counted: bool = False) -> Outcome:
         """`counted`: it was begun before and its place in the budget is taken already."""
         try:
             if not counted:

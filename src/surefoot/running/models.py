@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from surefoot.errors import ProviderTimeoutError
+from surefoot import redaction
+from surefoot.errors import EmptyReplyError, ProviderTimeoutError
 from surefoot.events import EventType
 from surefoot.journal.types import ModelCall
-from surefoot.models.types import Completion, LanguageModel, Request
+from surefoot.models.types import Completion, LanguageModel, Piece, Request
 from surefoot.running.session import Session
 
 
@@ -30,7 +33,7 @@ async def call_model(
     async def work() -> Completion:
         session.budget.reserve_model_call()
         start = time.monotonic()
-        completion = await _within(session, model, request, stream=stream)
+        completion = await _within(session, model, _masked(request), stream=stream)
         usage = replace(completion.usage, seconds=time.monotonic() - start)
         completion = replace(completion, usage=usage)
         session.count(usage)
@@ -38,6 +41,16 @@ async def call_model(
         return completion
 
     return await session.steps.run(key, recall, work)
+
+
+def _masked(request: Request) -> Request:
+    """The request without the run's secrets: results that a prompt quotes are not yet masked as the journal's are."""
+    return replace(
+        request,
+        messages=tuple(
+            replace(message, content=redaction.redact(message.content)) for message in request.messages
+        ),
+    )
 
 
 async def _within(session: Session, model: LanguageModel, request: Request, *, stream: bool) -> Completion:
@@ -54,13 +67,33 @@ async def _within(session: Session, model: LanguageModel, request: Request, *, s
 
 
 async def _streamed(session: Session, model: LanguageModel, request: Request) -> Completion:
-    completion = Completion()
-    async for piece in model.stream(request):
-        if piece.text:
-            session.live(EventType.TOKEN, text=piece.text)
-        if piece.completion is not None:
-            completion = piece.completion
+    completion: Completion | None = None
+    held = ""
+    async with contextlib.aclosing(_pieces(model, request)) as pieces:
+        async for piece in pieces:
+            held += piece.text
+            ready = redaction.unfinished(held)  # a secret may come in two pieces
+            if ready:
+                session.live(EventType.TOKEN, text=held[:ready])
+            held = held[ready:]
+            completion = piece.completion or completion
+    if held:
+        session.live(EventType.TOKEN, text=held)
+    if completion is None:
+        raise EmptyReplyError(f"{model.name} ended its answer without saying that it is whole.", "Try again.")
     return completion
+
+
+async def _pieces(model: LanguageModel, request: Request) -> AsyncGenerator[Piece, None]:
+    """The model's stream as one that can be closed at once: a cancelled answer stops the model there and then."""
+    stream = model.stream(request)
+    try:
+        async for piece in stream:
+            yield piece
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
 
 
 async def _write(

@@ -2,72 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from surefoot import redaction
-from surefoot.events import Event, EventType
-from surefoot.journal.types import Call, EventList, Journal, Memory, ModelCall, Run, RunStatus
+from surefoot.events import EventType
+from surefoot.journal import rules
+from surefoot.journal.types import (
+    Call,
+    CallStatus,
+    EventList,
+    Finished,
+    Journal,
+    Memory,
+    ModelCall,
+    Run,
+    RunStatus,
+)
 from surefoot.models.types import Usage
-from surefoot.running.budget import Budget
+from surefoot.running import records
+from surefoot.running.budget import Budget, worked_seconds
+from surefoot.running.listeners import Listeners
 from surefoot.running.policy import Decision
 from surefoot.running.steps import JournalSteps, Steps
 from surefoot.settings import Settings
 from surefoot.tools.catalogue import Catalogue
 from surefoot.tools.types import Context
-
-
-class Listeners:
-    """Live listeners of a run. Each gets stored events from the journal and live ones as they come, in order."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._queues: set[asyncio.Queue[Event | int | None]] = set()
-        self._ended = False
-
-    def stored(self, count: int) -> None:
-        """`count` more events are in the journal."""
-        for queue in self._queues:
-            queue.put_nowait(count)
-
-    def live(self, event: Event) -> None:
-        """An event that is not kept."""
-        for queue in self._queues:
-            queue.put_nowait(event)
-
-    def end(self) -> None:
-        """No more will come."""
-        self._ended = True
-        for queue in self._queues:
-            queue.put_nowait(None)
-
-    async def listen(self, run_id: str) -> AsyncIterator[Event]:
-        """Every event of the run from its first on, until it rests (is final, or waits for a person)."""
-        queue: asyncio.Queue[Event | int | None] = asyncio.Queue()
-        self._queues.add(queue)
-        if self._ended:
-            queue.put_nowait(None)
-        last = 0
-        try:
-            for event in await self._journal.events(run_id):  # told before anybody listened
-                last = event.seq
-                yield event
-            while (item := await queue.get()) is not None:
-                if isinstance(item, Event):
-                    yield item
-                    continue
-                for event in (await self._journal.events(run_id, last))[:item]:
-                    last = event.seq
-                    yield event
-            for event in await self._journal.events(run_id, last):
-                yield event
-        finally:
-            self._queues.discard(queue)
 
 
 @dataclass
@@ -88,7 +53,8 @@ class Session:
     model_calls: int = 0
 
     def __post_init__(self) -> None:
-        self.listeners = Listeners(self.journal)
+        self.listeners = Listeners(self.journal, self.run.id)
+        self._told_before: set[str] = set()
 
     @cached_property
     def now(self) -> datetime:
@@ -117,6 +83,10 @@ class Session:
         for model_call in await self.journal.model_calls(self.run.id):
             self.known_model_calls[model_call.key] = model_call
             self.count(Usage(**model_call.completion["usage"]), recalled=True)
+        self.budget.before = worked_seconds(self.known_calls.values(), self.known_model_calls.values())
+        for event in await self.journal.events(self.run.id):
+            self.listeners.last = event.seq
+            self._told_before.add(_said(event.type, event.data))
 
     def count(self, usage: Usage, *, recalled: bool = False) -> None:
         """Count an answered model call into the run's usage and budget."""
@@ -127,20 +97,21 @@ class Session:
         else:
             self.budget.add_usage(usage)
 
-    async def set(self, **changes: Any) -> None:  # noqa: ANN401 - any field's value
-        """Write changed fields of the run; a change of status is an event."""
-        events: EventList = ()
+    async def set(self, *more: tuple[EventType, dict[str, Any]], **changes: Any) -> None:  # noqa: ANN401
+        """Write changed fields of the run, and `more` events with them; a change of status is an event."""
+        events = [*more]
         if "status" in changes:
-            data = {"status": str(changes["status"])}
-            data |= {key: value for key, value in changes.items() if key != "status" and value}
-            events = [(EventType.RUN_STATUS, data)]
+            told = {name: changes[name] for name in _TOLD_OF_STATUS if changes.get(name)}
+            events.append((EventType.RUN_STATUS, {"status": str(changes["status"]), **told}))
         self.run = await self.journal.set_run(self.run.with_(**changes), events)
         self.told(events)
 
     async def tell(self, *events: tuple[EventType, dict[str, Any]]) -> None:
-        """Write events that belong to no other write."""
-        await self.journal.append(self.run.id, list(events))
-        self.told(list(events))
+        """Write events that belong to no other write; what an earlier part of this run told is not told again."""
+        new = [event for event in events if not self._told_before or _said(*event) not in self._told_before]
+        if new:
+            await self.journal.append(self.run.id, new)
+            self.told(new)
 
     def told(self, events: EventList) -> None:
         """These events are in the journal now."""
@@ -149,13 +120,15 @@ class Session:
 
     def live(self, type_: EventType, **data: Any) -> None:  # noqa: ANN401 - any JSON
         """Something that only listeners of this moment get."""
-        self.listeners.live(Event(self.run.id, 0, type_, redaction.redact_json(data)))
+        self.listeners.live(type_, data)
 
     async def end_turn(
         self, reply: str, *, messages: list[dict[str, Any]], diary: Memory, incomplete: bool, stopped_by: str
     ) -> None:
         """The run is done: its answer, its messages and its diary entry are written together."""
-        reply = redaction.redact(reply)  # here, where the secrets of this run are known; its caller has it from us
+        reply = redaction.redact(
+            reply
+        )  # here, where the secrets of this run are known; its caller has it from us
         run = self.run.with_(
             status=RunStatus.DONE, owner="", reply=reply, incomplete=incomplete, stopped_by=stopped_by
         )
@@ -171,5 +144,30 @@ class Session:
 
     async def rest(self, status: RunStatus, **changes: Any) -> None:  # noqa: ANN401
         """Leave the run in a state in which nobody works on it."""
+        if status in _CUT_SHORT:
+            await self._close_open_calls()
         await self.set(status=status, owner="", **changes)
         self.listeners.end()
+
+    async def _close_open_calls(self) -> None:
+        """A call whose end was not written (its intent, or its result, was under way) is closed as what is known."""
+        await self.journal.transact(records.always(None))  # whatever is under way is written before this
+        for call in await self.journal.calls(self.run.id):
+            if call.status is CallStatus.INTENDED:
+                status = rules.abandoned(call.effect)
+                events: EventList = [rules.abandoned_event(status, call.id, call.tool)]
+                closed = call.with_(status=status, finished_at=datetime.now(UTC))
+                await self.journal.finish(
+                    closed, records.always(Finished(closed, events)), fence=self.run.fence
+                )
+                self.told(events)
+
+
+_TOLD_OF_STATUS = ("incomplete", "stopped_by", "error")
+"""Fields that the event of a changed status tells, where they apply."""
+
+_CUT_SHORT = frozenset({RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.INTERRUPTED})
+
+
+def _said(type_: EventType, data: dict[str, Any]) -> str:
+    return f"{type_} {json.dumps(redaction.redact_json(data), sort_keys=True, default=str)}"

@@ -135,8 +135,8 @@ class Undoer:
                     inside.append((tool, call))
                 else:
                     items[call.key] = await self._judge_outside(tool, call, assumed)
-            except SurefootError as error:
-                items[call.key] = UndoItem(call, Verdict.IMPOSSIBLE, str(error))
+            except Exception as error:  # noqa: BLE001 - a tool that cannot look is said, and the others go on
+                items[call.key] = UndoItem(call, Verdict.IMPOSSIBLE, _reason(call, error))
         items |= await self._judge_inside(inside)
         return tuple(items[call.key] for call in calls)
 
@@ -153,7 +153,10 @@ class Undoer:
 
         def attempt(tx: Connection | None) -> None:
             for tool, call in inside:
-                items[call.key] = self._attempt(tool, call, tx)
+                try:
+                    items[call.key] = self._attempt(tool, call, tx)
+                except Exception as error:  # noqa: BLE001 - as above
+                    items[call.key] = UndoItem(call, Verdict.IMPOSSIBLE, _reason(call, error))
             raise _NotReallyError
 
         if inside:
@@ -218,7 +221,9 @@ class Undoer:
             "expected": call.after,
             "force": self.force,
         }
-        request = CallRequest(f"undo.{call.run}.{call.ordinal}", PREFIX + _bare(call.tool), arguments, step=call.ordinal)
+        request = CallRequest(
+            f"undo.{call.run}.{call.ordinal}", PREFIX + _bare(call.tool), arguments, step=call.ordinal
+        )
         return await self._settle(call, await executor.call(request))
 
     async def _settle(self, call: Call, outcome: Outcome) -> UndoItem:
@@ -294,6 +299,10 @@ def _undo_of(tool: Tool) -> Undo:
     if tool.undo is None:
         raise InverseMissingError(f"{tool.name} has no undo.", tool=tool.name)
     return tool.undo
+
+
+def _reason(call: Call, error: Exception) -> str:
+    return str(error) if isinstance(error, SurefootError) else f"{_bare(call.tool)} failed: {error!r}."
 
 
 class _NotReallyError(Exception):

@@ -1,0 +1,89 @@
+"""What an assistant opens when it is first needed, each once, however many ask at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+from surefoot.errors import MisuseError
+from surefoot.journal.types import Journal
+from surefoot.models.types import LanguageModel
+from surefoot.settings import Settings
+from surefoot.tools.types import Tool
+
+
+class Models:
+    """The models of one assistant: the one that answers, the one that plans and the one that routes."""
+
+    def __init__(self, settings: Settings, given: LanguageModel | str | None) -> None:
+        self._settings = settings
+        self._given = given
+        self._lock = asyncio.Lock()
+        self._opened: dict[str, LanguageModel] = {}
+
+    async def chat(self) -> LanguageModel:
+        """The model that answers."""
+        async with self._lock:
+            return await self._chat()
+
+    async def planner(self) -> LanguageModel:
+        """The model that plans: `planner_model` where it is set, else the one that answers."""
+        from surefoot.models import planner_model
+
+        async with self._lock:
+            chat = await self._chat()
+            return await self._once("planner", lambda: planner_model(self._settings, chat))
+
+    async def router(self) -> LanguageModel | None:
+        """The model that picks tools, None where `router_model` is not set."""
+        name = self._settings.router_model
+        if not name:
+            return None
+        from surefoot.models import open_model
+
+        async with self._lock:
+            await self._chat()
+            for model in self._opened.values():
+                if model.name == name:
+                    return model
+            return await self._once("router", lambda: open_model(name, self._settings))
+
+    async def close(self) -> None:
+        """Let go of those that were opened here."""
+        async with self._lock:
+            mine = {id(model): model for model in self._opened.values() if model is not self._given}
+            self._opened.clear()
+            results = await asyncio.gather(
+                *(model.close() for model in mine.values()), return_exceptions=True
+            )
+        for failure in results:
+            if failure is not None:
+                raise failure
+
+    async def _chat(self) -> LanguageModel:
+        return await self._once("chat", self._open_chat)
+
+    async def _open_chat(self) -> LanguageModel:
+        from surefoot.models import default_model, open_model
+
+        if self._given is None:
+            return await default_model(self._settings)
+        return await open_model(self._given, self._settings) if isinstance(self._given, str) else self._given
+
+    async def _once(self, what: str, opening: Callable[[], Awaitable[LanguageModel]]) -> LanguageModel:
+        if what not in self._opened:
+            self._opened[what] = await opening()
+        return self._opened[what]
+
+
+def check_journal(journal: Journal | None, tools: Iterable[Tool]) -> None:
+    """MisuseError when kits keep their rows in a database and this journal has none."""
+    if getattr(journal, "database", True) is not None:
+        return
+    kits = sorted({tool.kit or tool.name for tool in tools if tool.where == "writer"})
+    if kits:
+        raise MisuseError(
+            f"{', '.join(kits)}: these kits keep their rows in the journal's database, and the journal given has none.",
+            "Give it one, MemoryJournal(Database(path)), or leave them out: kits=().",
+            kits=kits,
+        )
