@@ -245,7 +245,7 @@ async def test_max_steps_comes_from_the_settings(catalogue):
     result = await planned(scripted, Settings(max_steps=3), catalogue)
     assert len(queries.tool_names(result.outline)) == 1
     assert len(queries.tool_steps(result.outline)) == 3
-    assert "at most 3" in scripted.requests[0].messages[0].content
+    assert "At most 3 tool calls" in scripted.requests[0].messages[0].content
     assert scripted.requests[0].max_calls == 4
 
 
