@@ -367,6 +367,41 @@ async def test_there_is_always_a_time_limit(model: LocalModel, limit: float) -> 
         await model.complete(Request(ASK, grammar=ENDLESS, max_tokens=14_000, timeout=limit))
 
 
+async def test_the_callers_own_time_between_pieces_is_not_the_models(model: LocalModel) -> None:
+    """A slow reader of the stream is not interrupted by the model's limit, only told at its next piece."""
+    await model.complete(Request(ASK, grammar='root ::= "ok"'))
+    slept: list[bool] = []
+
+    async def read_slowly() -> None:
+        async with aclosing(
+            model.stream(Request(ASK, grammar=ENDLESS, max_tokens=14_000, timeout=0.2))
+        ) as pieces:
+            async for _ in pieces:
+                if not slept:
+                    await asyncio.sleep(0.4)
+                    slept.append(True)
+
+    with pytest.raises(ProviderTimeoutError):
+        await read_slowly()
+    assert slept
+
+
+async def test_a_state_saved_while_another_call_took_the_slot_is_not_kept(
+    model: LocalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tokens are not the prefix's."""
+    wire = await model._session.wire()
+    real = wire.slot
+
+    async def late(number: int, action: str, filename: str) -> dict[str, object]:
+        await model.complete(Request((Message("user", "x"),), grammar='root ::= "a"', purpose="plan"))
+        return await real(number, action, filename)
+
+    monkeypatch.setattr(wire, "slot", late)
+    await model.warm(WARM, "k")
+    assert not list(model._session._store.folder.glob("*.state"))
+
+
 async def test_without_a_limit_of_its_own_the_setting_holds(tmp_path: Path) -> None:
     """Unset is not unlimited."""
     model = tiny_model(tmp_path, local_timeout_sec=0.05)

@@ -278,7 +278,18 @@ async def test_an_owner_that_goes_away_twice_is_said_so(
     monkeypatch.setattr(model, "_attempt", gone)
     with pytest.raises(ProviderUnavailableError, match="twice"):
         await model.complete(OK)
+    monkeypatch.setattr(model, "_warm", lambda *_: anext(gone()))
+    with pytest.raises(ProviderUnavailableError, match="twice"):
+        await model.warm(OK, "k")
     await model.close()
+
+
+async def test_warming_takes_over_as_well(pair: tuple[LocalModel, LocalModel]) -> None:
+    """The owner went away before."""
+    first, second = pair
+    await first.close()
+    await second.warm(Request((Message("system", "Rules."),), purpose="plan"), "k")
+    assert second._session.owner
 
 
 async def test_an_answer_that_goes_another_way_the_second_time_is_not_mixed() -> None:

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from surefoot.errors import MalformedCallError
-from surefoot.models.families import ModelFacts, family_of
-from surefoot.models.families.qwen2_5 import DEFAULT_SYSTEM, FAMILY, neutral
+from surefoot.models.families import ModelFacts, family_of, neutral
+from surefoot.models.families.qwen2_5 import DEFAULT_SYSTEM, FAMILY
 from surefoot.models.families.reading import read_answer
 from surefoot.models.types import Message, ToolCall, ToolSpec
 

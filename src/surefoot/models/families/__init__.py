@@ -5,6 +5,7 @@ A family is known by what the model's own file says of it. What is not known is 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from surefoot.models.grammar import CallForm
     from surefoot.models.types import Message, ToolCall, ToolSpec
+
+_MARK = re.compile(r"<(?=\|[a-z_]+\|>)")
+"""Where a control mark would begin; most families since ChatML write theirs this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,11 @@ class Family(Protocol):
     def read(self, text: str) -> Reading:
         """What the model wrote. MalformedCallError: a call that cannot be read."""
         ...
+
+
+def neutral(text: str) -> str:
+    """`text` with control marks of templates (`<|im_start|>`) broken up: nobody's text can open a turn of its own."""
+    return _MARK.sub("< ", text)
 
 
 def family_of(facts: ModelFacts) -> Family | None:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Literal
 
-from surefoot.models.families import ModelFacts, Reading
+from surefoot.models.families import ModelFacts, Reading, neutral
 from surefoot.models.families.reading import read_answer
 from surefoot.models.grammar import CallForm
 from surefoot.models.types import Message, ToolCall, ToolSpec
@@ -27,9 +27,6 @@ DEFAULT_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assi
 
 _PROSE = r'[^`\[{<\x00-\x20] ([^`] | "`" [^`] | "``" [^`] | "```" [^`j])* ("`" | "``" | "```")?'
 """No prose begins like a block of calls, and none holds a ```json block; any other fenced code is prose."""
-
-_MARK = re.compile(r"<(?=\|[a-z_]+\|>)")
-"""Where a control mark (`<|im_start|>`) would begin inside someone's text."""
 
 
 class Qwen25:
@@ -65,11 +62,6 @@ def fits(facts: ModelFacts) -> bool:
     return (
         facts.architecture == "qwen2" and named and "<|im_start|>" in template and "<tool_call>" in template
     )
-
-
-def neutral(text: str) -> str:
-    """`text` with the control marks of the template broken up, so that nobody's text can open a turn of its own."""
-    return _MARK.sub("< ", text)
 
 
 def _split(messages: Sequence[Message]) -> tuple[str, list[Message]]:

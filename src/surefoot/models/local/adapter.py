@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import ProviderCapabilityError, ProviderTimeoutError, ProviderUnavailableError
 from surefoot.models import weights
-from surefoot.models.families import Family, family_of
+from surefoot.models.families import Family, family_of, neutral
 from surefoot.models.local import engine
 from surefoot.models.local.choices import bound_to, probabilities
 from surefoot.models.local.gguf import read_facts
@@ -98,23 +98,21 @@ class LocalModel:
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """The answer in pieces; calls come whole, in the last one. Closing the iterator stops the model."""
         limit = self._limit if request.timeout is None else request.timeout
-        try:
-            async with asyncio.timeout(limit):
-                async for piece in self._pieces(request):
-                    yield piece
-        except TimeoutError as error:
-            raise ProviderTimeoutError(
-                f"The embedded model took longer than {limit:g} seconds.",
-                "Raise local_timeout_sec, or close what else keeps the machine busy.",
-                seconds=limit,
-            ) from error
+        end = asyncio.get_running_loop().time() + limit
+        async with aclosing(self._pieces(request)) as pieces:
+            while (piece := await self._next(pieces, end, limit)) is not None:
+                yield piece
 
     async def warm(self, request: Request, key: str) -> None:
         """Keep the state of this prompt on disk; later requests that begin with it restore it, in any process."""
-        text = await self._prefix_text(request)
-        prefix = self._session.add_prefix(request.purpose, text, key, self._facts.chat_template)
-        if not await self._session.on_disk(prefix):
-            await self._session.keep_prefix(await self._session.wire(), request.purpose, prefix)
+        try:
+            await self._warm(request, key)
+        except EngineGoneError as error:
+            await self._session.lost(error.address)
+            try:
+                await self._warm(request, key)
+            except EngineGoneError as again:
+                raise _gone() from again
 
     async def close(self) -> None:
         """Let go of the model; one of the processes that share it takes over."""
@@ -124,23 +122,39 @@ class LocalModel:
         """The answer; begun once more where the process that held the model goes away in the middle."""
         said = ""
         for last_try in (False, True):
-            wire = await self._session.wire()
             try:
-                async with aclosing(self._attempt(wire, request)) as pieces:
+                async with aclosing(self._attempt(request)) as pieces:
                     async for piece in _unsaid(pieces, said):
                         said += piece.text
                         yield piece
             except EngineGoneError as error:
-                await self._session.lost(wire)
+                await self._session.lost(error.address)
                 if last_try:
-                    raise ProviderUnavailableError(
-                        "The process that held the embedded model ended, twice.", "Try again."
-                    ) from error
+                    raise _gone() from error
             else:
                 return
 
-    async def _attempt(self, wire: Wire, request: Request) -> AsyncGenerator[Piece, None]:
+    async def _next(self, pieces: AsyncGenerator[Piece, None], end: float, limit: float) -> Piece | None:
+        """The next piece, None behind the last. Only our own waiting is timed: between two pieces the caller works."""
+        try:
+            async with asyncio.timeout_at(end):
+                return await anext(pieces, None)
+        except TimeoutError as error:
+            raise ProviderTimeoutError(
+                f"The embedded model took longer than {limit:g} seconds.",
+                "Raise local_timeout_sec, or close what else keeps the machine busy.",
+                seconds=limit,
+            ) from error
+
+    async def _warm(self, request: Request, key: str) -> None:
+        text = await self._prefix_text(request)
+        prefix = self._session.add_prefix(request.purpose, text, key, self._facts.chat_template)
+        if not await self._session.on_disk(prefix):
+            await self._session.keep_prefix(await self._session.wire(), request.purpose, prefix)
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Piece, None]:
         started = time.monotonic()
+        wire = await self._session.wire()
         body = body_of(request, await self._prompt(wire, request), self._family)
         await self._session.ready(wire, body)
         if request.choices:
@@ -191,7 +205,7 @@ class LocalModel:
                 f"{self._name} is of no family whose tool calls are known, and the conversation holds some.",
                 "Use a model of a known family (Qwen2.5).",
             )
-        plain = [{"role": message.role, "content": message.content} for message in messages]
+        plain = [{"role": message.role, "content": neutral(message.content)} for message in messages]
         answer = await wire.post("/apply-template", {"messages": plain})
         return str(answer["prompt"])
 
@@ -201,6 +215,10 @@ class LocalModel:
         wire = await self._session.wire()
         ends = [await self._templated(wire, (*request.messages, Message("user", end))) for end in ("A", "b")]
         return _shared(ends[0], ends[1])
+
+
+def _gone() -> ProviderUnavailableError:
+    return ProviderUnavailableError("The process that held the embedded model ended, twice.", "Try again.")
 
 
 def _shared(first: str, second: str) -> str:

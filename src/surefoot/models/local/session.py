@@ -72,9 +72,9 @@ class Session:
             hold = await asyncio.to_thread(self._connect)
         return hold.wire
 
-    async def lost(self, wire: Wire) -> None:
-        """This wire leads nowhere any more: the next call connects anew."""
-        await asyncio.to_thread(self._forget, wire)
+    async def lost(self, address: str) -> None:
+        """Nobody answers at this address any more: the next call connects anew."""
+        await asyncio.to_thread(self._forget, address)
 
     def close(self) -> None:
         """Let go of the model; blocks for as long as unloading takes."""
@@ -94,13 +94,16 @@ class Session:
         return prefix
 
     async def keep_prefix(self, wire: Wire, purpose: str, prefix: Prefix) -> None:
-        """Read the prefix and save its state, unless it is on the disk already."""
+        """Read the prefix and save its state."""
         slot = slot_of(purpose)
         body = {"prompt": prefix.text, "id_slot": slot, "n_predict": 0, "cache_prompt": True}
-        await wire.post("/completion", body)
-        await wire.slot(slot, "save", self._store.temporary(prefix))
-        await asyncio.to_thread(self._store.accept, prefix)
-        self._notes(wire).write(slot, prefix.identity)
+        read = await wire.post("/completion", body)
+        saved = await wire.slot(slot, "save", self._store.temporary(prefix))
+        if saved.get("n_saved") == read.get(
+            "tokens_evaluated"
+        ):  # else another process's call came in between
+            await asyncio.to_thread(self._store.accept, prefix)
+            self._notes(wire).write(slot, prefix.identity)
 
     async def on_disk(self, prefix: Prefix) -> bool:
         """Its state is kept and whole."""
@@ -140,9 +143,9 @@ class Session:
                 _open.add(self)
             return self._hold
 
-    def _forget(self, wire: Wire) -> None:
+    def _forget(self, address: str) -> None:
         with self._lock:
-            if self._hold is not None and self._hold.wire is wire:
+            if self._hold is not None and self._hold.wire.address == address:
                 self._hold.close()
                 self._hold = None
 

@@ -92,9 +92,9 @@ class Wire:
         data: dict[str, Any] = response.json()
         return data
 
-    async def slot(self, number: int, action: str, filename: str) -> None:
-        """Save a slot's state to a file of the states folder, or restore it from there."""
-        await self.post(f"/slots/{number}?action={action}", {"filename": filename})
+    async def slot(self, number: int, action: str, filename: str) -> dict[str, Any]:
+        """Save a slot's state to a file of the states folder, or restore it from there; how much it was."""
+        return await self.post(f"/slots/{number}?action={action}", {"filename": filename})
 
     def _client(self) -> httpx.AsyncClient:
         import httpx
@@ -144,7 +144,7 @@ def refusal(response: httpx.Response) -> Exception:
     except (ValueError, KeyError, TypeError):
         error = {"message": f"status {response.status_code}"}
     if response.status_code in {401, 403}:  # the port belongs to somebody else by now
-        return EngineGoneError(str(response.request.url))
+        return EngineGoneError(str(response.request.url.copy_with(raw_path=b"/")).rstrip("/"))
     return _refused(error if isinstance(error, dict) else {"message": str(error)})
 
 
