@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from network_guard import block_network
+from surefoot.redaction import secrets
 
 KEY_ENDINGS = ("_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 OUR_PREFIXES = ("SUREFOOT_", "OLLAMA_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "HF_")
@@ -49,6 +50,13 @@ def _fixed_place() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _no_network() -> Iterator[None]:
     with block_network():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets() -> Iterator[None]:
+    """What one test registers as a secret is not masked in the next."""
+    with secrets():
         yield
 
 

@@ -12,7 +12,16 @@ from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
 
-from surefoot.redaction import MASK, RedactingFormatter, forms, redact, redact_json, register, secrets
+from surefoot.redaction import (
+    MASK,
+    RedactingFormatter,
+    forms,
+    redact,
+    redact_json,
+    register,
+    secrets,
+    unfinished,
+)
 
 
 @pytest.mark.parametrize(
@@ -157,3 +166,28 @@ def test_the_log_line_is_masked_with_its_arguments_and_traceback():
         line = RedactingFormatter("%(message)s").format(record)
     assert line.startswith(f"typed {MASK}\nTraceback")
     assert "p@ss" not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("hello", "hello"),
+        ("my hun", "my"),
+        ("my hunter2", "my"),
+        ("my hunter22 is", "my hunter22 is"),
+        ("my hunter22 is h", "my hunter22 is"),
+        ("card 4111 1", "card"),
+        ("card 4111-1111-1111-1111 ok", "card 4111-1111-1111-1111 ok"),
+        ("hunter", ""),
+        ("my hunter22ab", "my"),
+    ],
+)
+def test_the_end_of_a_stream_that_may_begin_a_secret_waits(text, shown):
+    """What could still become a secret is kept until the next piece has come; a whole one may be masked now."""
+    with secrets("hunter22", "22abz", "4111111111111111"):
+        assert text[: unfinished(text)].rstrip() == shown
+
+
+def test_without_secrets_no_stream_waits():
+    """The common case: every piece is shown as it comes."""
+    assert unfinished("hunter") == len("hunter")

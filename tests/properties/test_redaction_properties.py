@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.redaction import MASK, MIN_LENGTH, redact, redact_json, secrets
+from surefoot.redaction import MASK, MIN_LENGTH, redact, redact_json, secrets, unfinished
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 # Brackets are left out, and parts of the mask itself: a secret that reads "secret" cannot be told from the mask.
@@ -58,6 +58,23 @@ def test_json_with_the_secret_stays_json_and_loses_it(value, secret):
         seen = redact_json({"a": [value, {secret: f"x{secret}y"}]})
     json.dumps(seen)
     assert not any(secret in text.replace(MASK, "[]") for text in _texts(seen))
+
+
+@given(st.sets(secret_values, min_size=1, max_size=3), texts, texts, ways, st.data())
+def test_no_secret_comes_through_a_stream(known, before, after, way, data):
+    """However a text is cut into pieces, what was shown of it in all holds no secret."""
+    written = way(data.draw(st.sampled_from(sorted(known))))
+    text = before + written + after
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    shown, held = "", ""
+    with secrets(*known):
+        for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+            held += text[start:end]
+            ready = unfinished(held)
+            shown, held = shown + redact(held[:ready]), held[ready:]
+        shown += redact(held)
+        assert shown.replace(MASK, "[]").find(written) == -1
+    assert not any(value in shown.replace(MASK, "[]") for value in known)
 
 
 def _texts(value):
