@@ -16,7 +16,7 @@ from surefoot.errors import MisuseError
 MAX_TEXT = 2000
 """Characters of one text. llama.cpp refuses repetitions above 2,000; a text this long is read as cut (families)."""
 MAX_ITEMS = 50
-"""Items of one list that sets no limit of its own; a list this long is read as cut."""
+"""Items of one list, whatever its schema allows; a list this long is read as cut."""
 MAX_ENTRIES = 20
 """Entries of an object whose keys are free."""
 MAX_ENUMERATED = 64
@@ -217,7 +217,7 @@ class ValueRules:
             )
         item = self.value(schema.get("items", True))
         low = int(schema.get("minItems", 0))
-        high = max(low, int(schema.get("maxItems", MAX_ITEMS)))
+        high = max(low, min(int(schema.get("maxItems", MAX_ITEMS)), MAX_ITEMS))
         if high == 0:
             return self._book.add("empty", '"[]"')
         more = f'(", " {item}){{{max(low - 1, 0)},{high - 1}}}'
