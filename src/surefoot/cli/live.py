@@ -18,7 +18,7 @@ from surefoot.cli.sentences import (
 )
 from surefoot.cli.shown import cells, one_line, prose
 from surefoot.cli.steps import StepLine, plan_lines, right_words
-from surefoot.events import Event, EventType
+from surefoot.events import LIVE_ONLY, Event, EventType
 
 if TYPE_CHECKING:
     from surefoot.assistant import RunResult
@@ -69,7 +69,7 @@ class Renderer:
 
     def show(self, event: Event) -> None:
         """Show one event; one that was shown before (a resumed run tells all of them) is left out."""
-        if event.seq:
+        if event.type not in LIVE_ONLY:
             if event.seq <= self._seen:
                 return
             self._seen = event.seq

@@ -12,7 +12,7 @@ from surefoot.tools.types import Effect
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A call under way. `changes`: how much was written before it began; who makes an equal write waits for `pending`."""
+    """A call under way. `changes`: how much was written before it. `pending`: who makes an equal write waits for it."""
 
     changes: int
     pending: asyncio.Future[Call] | None = None
