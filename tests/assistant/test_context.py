@@ -109,6 +109,13 @@ def test_without_a_word_in_common_only_what_is_near_in_time_is_shown():
     assert [line[7] for line in shown if line.startswith("event")] == ["C"]
 
 
+def test_a_long_request_is_shown_only_what_it_names():
+    """It says itself what it is about."""
+    rows = [task("Pay rent", "2026-04-28"), task("Call Rosa", "2026-08-01")]
+    long = "note that the boiler comes in may and the meter has to be read by friday and tell rosa about all of that too"
+    assert ranked(rows, long, "") == ('task "Call Rosa", due Sat 1 Aug',)
+
+
 def test_the_number_of_lines_is_bounded():
     """However much there is: near ones fill up to their own bound."""
     soon = [task(f"T{n}", (NOW + timedelta(days=n % 5)).date().isoformat()) for n in range(200)]
