@@ -178,3 +178,10 @@ def test_a_done_task_with_a_new_date_is_open_again(bench: Bench):
     assert changed(bench, "updateTask", task="Tax form", title="Tax forms")["status"] == "done"
     assert changed(bench, "updateTask", task="Tax forms", due="2026-12-20")["status"] == "open"
     assert changed(bench, "updateTask", task="Tax forms", due="a week later")["due"] == "2026-12-27"
+
+
+def test_an_event_moves_to_a_weekday_with_a_date(bench: Bench):
+    """The two agree this year, and need not agree in another."""
+    bench.call("addEvent", title="Coffee", start="2026-12-10 15:30", end="16:00")
+    moved_to = changed(bench, "updateEvent", event="Coffee", start="Fri 11 Dec 11:00", end="Fri 11 Dec 11:45")
+    assert (moved_to["start"][:16], moved_to["end"][:16]) == ("2026-12-11T11:00", "2026-12-11T11:45")

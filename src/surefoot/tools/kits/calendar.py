@@ -204,8 +204,9 @@ def _on_day(ctx: Context, text: str, day: Moment) -> Moment:
         return by
     alone = _start(ctx, text)
     text = alone.text
-    seen_from_day = resolve_date(text, day.first.replace(hour=0, minute=0, second=0), ctx.zone, ctx.language)
-    return seen_from_day if _is_clock(ctx, text, alone) else alone
+    if not _is_clock(ctx, text, alone):
+        return alone
+    return resolve_date(text, day.first.replace(hour=0, minute=0, second=0), ctx.zone, ctx.language)
 
 
 def _is_clock(ctx: Context, text: str, alone: Moment) -> bool:
@@ -213,8 +214,11 @@ def _is_clock(ctx: Context, text: str, alone: Moment) -> bool:
     if alone.is_day:
         return False
     far = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=400)
-    other = resolve_date(text, far, ctx.zone, ctx.language)
-    later = resolve_date(text, far + timedelta(minutes=1), ctx.zone, ctx.language)
+    try:
+        other = resolve_date(text, far, ctx.zone, ctx.language)
+        later = resolve_date(text, far + timedelta(minutes=1), ctx.zone, ctx.language)
+    except ToolError:
+        return False  # a weekday beside a date fits one year and not the next
     return other.day == far.date() and later.first == other.first  # "in two hours" moves along with the clock
 
 
