@@ -78,8 +78,13 @@ def read_names(completion: Completion, known: Sequence[str]) -> tuple[str, ...]:
     try:
         value = json.loads(completion.text)
     except ValueError:
-        words = set(re.findall(r"[\w.$-]+", completion.text))
+        words = {name for name in known if _stands_in(name, completion.text)}
     else:
         value = value.get("tools", ()) if isinstance(value, dict) else value
         words = {str(item) for item in value} if isinstance(value, list) else {str(value)}
     return tuple(name for name in known if name in words)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """As a whole name: neither `a` in `a.b`, nor missed in front of a full stop."""
+    return re.search(rf"(?<![\w$-])(?<!\w\.){re.escape(name)}(?![\w$-]|\.\w)", text) is not None
