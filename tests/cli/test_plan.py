@@ -178,12 +178,12 @@ def test_a_catalogue_from_standard_input(cli, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"{", "is no JSON"),
+        (b"{", "is no JSON that can be read: Expecting"),
         (b"{}", "not a list of function schemas"),
         (b"[1]", "Function schema 1 cannot be read"),
         (b'[{"name": ""}]', "Function schema 1 cannot be read"),
         (b"\xff\xfe", "no valid UTF-8"),
-        (b"[" * 100_000, "is no JSON"),
+        (b"[" * 100_000, "it nests too deep"),
     ],
 )
 def test_a_catalogue_that_cannot_be_read(cli, tmp_path, content, what):
@@ -214,3 +214,82 @@ def test_uses_that_make_no_sense(cli, arguments):
     ran = cli("plan", *arguments)
     assert ran.code == 2
     assert "error  usage:" in ran.err
+
+
+# --- whatever is given --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--tools", "--from"])
+def test_a_file_without_end_is_refused(cli, option):
+    """A device that never stops is read up to a limit, not until the memory is full."""
+    request = ["hello"] if option == "--tools" else []
+    ran = cli("plan", *request, option, "/dev/zero")
+    assert ran.code == 6
+    assert "'/dev/zero' has more than" in " ".join(ran.err.split())
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("search\x00", "NUL byte at character 7"),
+        ("é" * 200_001, "more than 200,000 characters"),
+        ("x" * 900_000, "more than 800,000 bytes"),
+    ],
+)
+@pytest.mark.parametrize("stdin", [True, False])
+def test_a_written_plan_that_is_none(cli, tmp_path, monkeypatch, content, what, stdin):
+    """What is no text, or longer than any plan, is unreadable, from a file as from a pipe."""
+    data = content.encode()
+    (tmp_path / "plan.txt").write_bytes(data)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    ran = cli("plan", "--from", "-" if stdin else str(tmp_path / "plan.txt"))
+    assert ran.code == 6
+    assert what in " ".join(ran.err.split())
+
+
+def test_many_tools_come_through_a_pipe(cli, tmp_path, monkeypatch):
+    """A catalogue is larger than any request: the limit of the one is not that of the other."""
+    schemas = [{"name": f"tool_{number}", "description": "d" * 300} for number in range(5_000)]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(schemas).encode())))
+    (tmp_path / "plan.txt").write_text("tool_4999()", encoding="utf-8")
+    ran = cli("plan", "--tools", "-", "--from", str(tmp_path / "plan.txt"), "--json")
+    assert ran.json["steps"][0]["tool"] == "tool_4999"
+
+
+OPEN = {
+    "name": "open",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "url": {"type": "string", "format": "uri"},
+            "as": {"type": "string", "enum": ["markdown", "json"]},
+            "note": {"type": "string"},
+            "limit": {"type": "integer"},
+        },
+        "required": ["url"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("written", "arguments"),
+    [
+        ("open(url='[example.com](http://example.com)')", {"url": "http://example.com"}),
+        ("open url='example.com'", {"url": "https://example.com"}),
+        (
+            "open(url='https://a.b', note='example.com tips')",
+            {"url": "https://a.b", "note": "example.com tips"},
+        ),
+        ("open(url='https://a.b', as='MARKDOWN')", {"url": "https://a.b", "as": "markdown"}),
+        ("open(url='https://a.b', note='', limit=None)", {"url": "https://a.b", "limit": None}),
+        ("open(url='https://a.b', limit='5')", {"url": "https://a.b", "limit": 5}),
+        ("open(url='<link from step 1>', note='')", {"url": "<link from step 1>", "note": ""}),
+    ],
+)
+def test_a_plan_shows_what_would_be_called(cli, tmp_path, written, arguments):
+    """Values as the tool would get them, not as they were written, wherever the step would run as it is."""
+    (tmp_path / "tools.json").write_text(json.dumps([OPEN]), encoding="utf-8")
+    (tmp_path / "plan.txt").write_text(f"open url='https://first.step'\n{written}", encoding="utf-8")
+    ran = cli("plan", "--tools", str(tmp_path / "tools.json"), "--from", str(tmp_path / "plan.txt"), "--json")
+    assert ran.json["steps"][1]["arguments"] == arguments
+    assert ran.json["steps"][1]["text"] == written

@@ -11,6 +11,9 @@ from surefoot.errors import InputError, UnreadableInputError
 MAX_CHARS = 200_000
 """About 50,000 tokens: more than any request in words, and less than what would fill the memory of a small machine."""
 
+MAX_FILE = 16_000_000
+"""Bytes of a file with tools; 10,000 function schemas have about 5 million. What never ends ends here."""
+
 STDIN = "-"
 
 
@@ -60,25 +63,39 @@ def _check_characters(text: str, what: str) -> None:
             )
 
 
-def read_stdin() -> str:
-    """All of standard input, as UTF-8; UnreadableInputError. Never more than can be used."""
+def read_plan(name: str) -> str:
+    """A written plan, from a file or from standard input; it may be empty.
+
+    Raises:
+        UnreadableInputError: it cannot be read, is no text, or is longer than any plan.
+    """
+    text = read_file(name, MAX_CHARS * 4)
+    _check_characters(text, "plan")
+    if len(text) > MAX_CHARS:
+        raise _too_large(name, f"{MAX_CHARS:,} characters")
+    return text
+
+
+def read_stdin(limit: int = MAX_CHARS * 4) -> str:
+    """All of standard input, as UTF-8; UnreadableInputError. Never more than `limit` bytes."""
     if sys.stdin is None:
         return ""
-    limit = MAX_CHARS * 4 + 4
-    data = sys.stdin.buffer.read(limit) if hasattr(sys.stdin, "buffer") else sys.stdin.read(limit).encode()
-    return _decoded(data, "standard input")
+    most = limit + 1
+    data = sys.stdin.buffer.read(most) if hasattr(sys.stdin, "buffer") else sys.stdin.read(most).encode()
+    return _decoded(data, STDIN, limit)
 
 
-def read_file(name: str) -> str:
+def read_file(name: str, limit: int = MAX_FILE) -> str:
     """A file's text, or standard input for `-`.
 
     Raises:
-        UnreadableInputError: it is not there, may not be read, or is no UTF-8.
+        UnreadableInputError: it is not there, may not be read, is no UTF-8, or has more than `limit` bytes.
     """
     if name == STDIN:
-        return read_stdin()
+        return read_stdin(limit)
     try:
-        data = Path(name).read_bytes()
+        with Path(name).open("rb") as file:
+            data = file.read(limit + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableInputError(
@@ -86,15 +103,28 @@ def read_file(name: str) -> str:
             "Name a file with text in UTF-8, or - for standard input.",
             path=name,
         ) from error
-    return _decoded(data, repr(name))
+    return _decoded(data, name, limit)
 
 
-def _decoded(data: bytes, where: str) -> str:
+def _decoded(data: bytes, name: str, limit: int) -> str:
+    if len(data) > limit:
+        raise _too_large(name, f"{limit:,} bytes")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableInputError(
-            f"What comes from {where} is no valid UTF-8: byte {error.start + 1} is {data[error.start]:#04x}.",
+            f"What comes from {_called(name)} is no valid UTF-8: byte {error.start + 1} is "
+            f"{data[error.start]:#04x}.",
             "Give plain text in UTF-8.",
             place=error.start,
         ) from error
+
+
+def _too_large(name: str, allowed: str) -> UnreadableInputError:
+    return UnreadableInputError(
+        f"What comes from {_called(name)} has more than {allowed}.", "Give less.", path=name
+    )
+
+
+def _called(name: str) -> str:
+    return "standard input" if name == STDIN else repr(name)

@@ -76,11 +76,17 @@ class Found:
     exit_code: int = 0
     answer: str = field(default="", repr=False)
 
+    def steps(self) -> list[dict[str, Any]]:
+        """The steps as JSON; the arguments of those that would run as they are, as the tools would get them."""
+        return [
+            {**step.to_dict(), "arguments": _called_with(step, self.catalogue)} for step in self.outline.steps
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON."""
         usage = self.usage
         return {
-            "steps": self.outline.to_list(),
+            "steps": self.steps(),
             "failed": self.failed,
             "skipped": self.skipped or None,
             "encoding": self.encoding,
@@ -94,6 +100,22 @@ class Found:
             },
             "error": self.error,
         }
+
+
+def _called_with(step: Step, catalogue: Catalogue) -> dict[str, Any]:
+    """The values a call of this step would have. A null that was written stays to be seen: it says "not set"."""
+    from surefoot.errors import ArgumentError
+    from surefoot.tools.arguments import prepare
+
+    if not step.concrete or not step.tool:
+        return step.arguments
+    try:
+        called, _ = prepare(catalogue.get(step.tool), step.arguments)
+    except ArgumentError:
+        return step.arguments
+    return {
+        name: called.get(name) for name, value in step.arguments.items() if name in called or value is None
+    }
 
 
 def _check_use(text: list[str] | None, written: str, tools: str) -> None:
@@ -118,16 +140,19 @@ def _catalogue(tools: str) -> Catalogue:
     try:
         return Catalogue.from_function_schemas(jsonlib.loads(text))
     except (ValueError, RecursionError) as error:
+        reason = "it nests too deep" if isinstance(error, RecursionError) else error
         raise UnreadableInputError(
-            f"{tools!r} is no JSON: {error}.", "Give a JSON list of function schemas.", path=tools
+            f"{tools!r} is no JSON that can be read: {reason}.",
+            "Give a JSON list of function schemas.",
+            path=tools,
         ) from error
 
 
 def _read(cli: Cli, written: str, catalogue: Catalogue) -> Found:
-    from surefoot.cli.requests import read_file
+    from surefoot.cli.requests import read_plan
     from surefoot.planning.parse import parse_outline
 
-    outline = parse_outline(read_file(written), catalogue, cli.settings.max_steps)
+    outline = parse_outline(read_plan(written), catalogue, cli.settings.max_steps)
     return Found(
         outline, catalogue, failed=None if outline.steps else "empty", exit_code=int(not outline.steps)
     )
@@ -196,7 +221,7 @@ def _show(cli: Cli, found: Found) -> None:
     from surefoot.cli.steps import plan_lines
 
     out, texts = cli.out, cli.texts
-    for line in plan_lines(out.out, texts, found.outline.to_list()):
+    for line in plan_lines(out.out, texts, found.steps()):
         out.data(line)
     if found.error:
         show(out, found.error["code"], found.error["message"], found.error["next_move"])
