@@ -84,6 +84,11 @@ def test_rows_that_share_words_are_shown_wherever_they_lie_in_time(request_text,
     assert lines[0].startswith(first)
 
 
+def test_a_note_is_not_found_by_its_tag():
+    """A tag that is named is mostly one that a new note shall get."""
+    assert ranked([note("Boiler manual", "page 12", ["house"])], "write that down, label it house", "") == ()
+
+
 def test_the_conversation_counts_less_than_the_request():
     """What the request names comes first when there is no room for all."""
     rows = [task(f"Buy milk {n}", "2026-08-01") for n in range(20)] + [task("Call Rosa", "2026-08-01")]

@@ -150,11 +150,12 @@ def _event(row: Mapping[str, Any], now: datetime) -> _Row:
 
 
 def _note(row: Mapping[str, Any]) -> _Row:
+    """Ranked by its title alone: a tag that is named is mostly one that a new note shall get."""
     tags = f" [{', '.join(row['tags'])}]" if row["tags"] else ""
     text = " ".join(row["text"].split())
     shown = text if len(text) <= NOTE_CHARS else f"{text[:NOTE_CHARS]}…"
     line = f'note "{row["title"]}"{tags}{": " if shown else ""}{shown}'
-    return _Row(line, line, f"{row['title']} {' '.join(row['tags'])}", None, True)
+    return _Row(line, line, row["title"], None, True)
 
 
 def _days_off(value: str | None, now: datetime) -> int | None:
