@@ -23,7 +23,7 @@ def assistant(
     model: ScriptedModel, *tools: Tool, settings: dict[str, Any] | None = None, **extra: Any
 ) -> Assistant:
     """With the person's data folder of the test, and a clock that stands."""
-    chosen = load_settings(zone="Europe/Berlin", language="en", **(settings or {}))
+    chosen = load_settings(**{"zone": "Europe/Berlin", "language": "en", **(settings or {})})
     extra = {"kits": ("notes", "tasks", "calendar", "memory"), "clock": lambda: NOW, **extra}
     return Assistant(model=model, tools=tools, settings=chosen, **extra)
 

@@ -153,7 +153,7 @@ async def test_tools_that_the_plan_names_are_added_to_the_routers_choice():
     model = ScriptedModel("zebra_stripes count=7\nlistTasks\nreply()", "Seven.", capabilities=TEXT)
     async with assistant(model, zebra_stripes) as ours:
         result = await ours.ask("my tasks, and that other thing")
-    assert [(call.tool, call.result) for call in result.calls][0] == ("zebra_stripes", 7)
+    assert (result.calls[0].tool, result.calls[0].result) == ("zebra_stripes", 7)
     assert {call.tool for call in result.calls} == {"zebra_stripes", "listTasks"}
 
 

@@ -24,7 +24,9 @@ async def test_a_local_model_reads_the_planners_prefix():
     assert await warm_planner(model, load_settings(), catalogue)
     ((request, _),) = model.warmed
     assert request.purpose == "plan"
-    shown = " ".join([message.content for message in request.messages] + [spec.name for spec in request.tools])
+    shown = " ".join(
+        [message.content for message in request.messages] + [spec.name for spec in request.tools]
+    )
     assert "addNote" in shown
     await warm_planner(model, load_settings(max_steps=3), catalogue)
     await warm_planner(model, load_settings(), Catalogue(builtin(("tasks",))))

@@ -201,9 +201,13 @@ async def test_what_settles_is_known_and_the_cancellation_comes_after_it(failure
 
 def test_a_run_is_worked_on_by_one_task_of_a_process():
     """The lease names the process and cannot tell two tasks apart."""
-    with lifecycle.working_on("r1"), lifecycle.working_on("r2"):
-        with pytest.raises(StateError, match="r1 is being worked on"), lifecycle.working_on("r1"):
-            pass
+    with (
+        lifecycle.working_on("r1"),
+        lifecycle.working_on("r2"),
+        pytest.raises(StateError, match="r1 is being worked on"),
+        lifecycle.working_on("r1"),
+    ):
+        raise AssertionError
     with lifecycle.working_on("r1"):
         pass
 

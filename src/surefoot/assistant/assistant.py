@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import locale
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from surefoot.assistant.handle import RunHandle, RunResult
-from surefoot.assistant.opened import Models, check_journal
+from surefoot.assistant.opened import Models, check_journal, idle_policies
 from surefoot.assistant.turn import Turn
 from surefoot.assistant.undoing import Undoing
 from surefoot.errors import InputError, StateError, StorageError, SurefootError
@@ -153,7 +153,7 @@ class Assistant:
             session = self._session(run, journal)
             handle.begin(session)
             session.told(events)
-            return await self._work(session)
+            return await self._work(session, self._begin(session))
 
     async def _resume(self, handle: RunHandle, name: str) -> RunResult:
         journal = await self.journal()
@@ -166,7 +166,7 @@ class Assistant:
             run = await lifecycle.settled(journal.claim(run.id, current_owner()))
             session = self._session(run, journal)
             if run.kind == "ask":
-                return await self._work(session, handle)
+                return await self._work(session, self._take_up(session, handle))
             await self._undoing(journal).go_on(session, handle.begin)
             return await result_of(journal, session.run)
 
@@ -181,12 +181,19 @@ class Assistant:
                 run=run.id,
             )
 
-    async def _work(self, session: Session, taken_up: RunHandle | None = None) -> RunResult:
+    async def _begin(self, session: Session) -> None:
+        for name in idle_policies(self.settings, self.catalogue):
+            text = f"The settings name {name!r} in `policy`, and no tool, kit or effect is called that."
+            await session.tell((EventType.NOTICE, {"text": text}))
+
+    async def _take_up(self, session: Session, handle: RunHandle) -> None:
+        await session.load()
+        await session.set(status=RunStatus.RUNNING)
+        handle.begin(session)
+
+    async def _work(self, session: Session, beginning: Coroutine[Any, Any, None]) -> RunResult:
         try:
-            if taken_up is not None:
-                await session.load()
-                await session.set(status=RunStatus.RUNNING)
-                taken_up.begin(session)
+            await beginning
             turn = await self._turn(session)
             await turn.take()
         except asyncio.CancelledError:

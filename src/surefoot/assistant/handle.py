@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from surefoot.errors import MisuseError, SurefootError, error_from_dict
+from surefoot.errors import MisuseError, PolicyDeniedError, SurefootError, error_from_dict
 from surefoot.events import Event
 from surefoot.journal.types import Call, CallStatus, Run, RunStatus
 from surefoot.models.types import Usage
@@ -70,14 +70,14 @@ class RunResult:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 incomplete, 3 model or provider, 4 a limit, 5 waiting for a person, 130 cancelled."""
+        """0 done, 1 incomplete, 3 model or provider, 4 limit or policy, 5 waiting for a person, 130 cancelled."""
         if self.status is RunStatus.CANCELLED:
             return 130
         if self.status in WAITING:
             return 5
         if self.status is RunStatus.FAILED and self.error is not None:
             return self.error.exit_code
-        if self.run.stopped_by:
+        if self.run.stopped_by or any(_denied(call) for call in self.calls):
             return 4
         return 1 if self.run.incomplete or self.status is not RunStatus.DONE else 0
 
@@ -100,6 +100,10 @@ class RunResult:
                 "seconds": round(self.usage.seconds, 3),
             },
         }
+
+
+def _denied(call: Call) -> bool:
+    return call.status is CallStatus.REFUSED and (call.error or {}).get("code") == PolicyDeniedError.code
 
 
 def call_to_dict(call: Call) -> dict[str, Any]:

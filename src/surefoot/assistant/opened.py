@@ -9,7 +9,7 @@ from surefoot.errors import MisuseError
 from surefoot.journal.types import Journal
 from surefoot.models.types import LanguageModel
 from surefoot.settings import Settings
-from surefoot.tools.types import Tool
+from surefoot.tools.types import Effect, Tool
 
 
 class Models:
@@ -74,6 +74,27 @@ class Models:
         if what not in self._opened:
             self._opened[what] = await opening()
         return self._opened[what]
+
+
+def idle_policies(settings: Settings, catalogue: Iterable[Tool]) -> list[str]:
+    """Names in the person's policy that hold for nothing: of a tool that was renamed, or misspelt.
+
+    A kit that is merely not offered now is no reason to say anything.
+    """
+    chosen = [name for name, policy in settings.policy.items() if policy != "auto"]
+    named = _policy_names(catalogue)
+    if all(name.casefold() in named for name in chosen):
+        return []
+    from surefoot.tools.kits import builtin
+
+    named |= _policy_names(builtin(None))
+    return sorted(name for name in chosen if name.casefold() not in named)
+
+
+def _policy_names(tools: Iterable[Tool]) -> set[str]:
+    return {name.casefold() for tool in tools for name in (tool.name, tool.kit, str(tool.effect))} | {
+        effect.value for effect in Effect
+    }
 
 
 def check_journal(journal: Journal | None, tools: Iterable[Tool]) -> None:
