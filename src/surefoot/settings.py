@@ -215,6 +215,8 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - any field's v
         SettingsError: a key is unknown or a value cannot be used; the message names the key, value and place.
     """
     path = settings_file()
+    if path.is_dir():  # the reader would pass over it, and the person's settings with it
+        raise UnreadableInputError(f"The settings file {path} is a folder.", "Move it away.", path=str(path))
     try:
         return Settings(**overrides)
     except ValidationError as error:

@@ -308,3 +308,23 @@ def _whole(path: Path) -> bool:
         return connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     finally:
         connection.close()
+
+
+@pytest.mark.parametrize(("free", "reason"), [(0, "full"), (10_000, "full"), (10**9, "disk")])
+def test_an_io_error_on_a_full_disk_is_told_as_a_full_disk(tmp_path, monkeypatch, free, reason):
+    """SQLite says I/O error when the memory of its log cannot grow; the person must know that room is missing."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": free})())
+    told = storage_error(error, tmp_path / "kept.db")
+    assert told is not None
+    assert told.details["reason"] == reason
+
+
+def test_an_io_error_in_a_folder_that_is_gone_is_the_disk(tmp_path):
+    """Nothing can be asked of it."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+    told = storage_error(error, tmp_path / "gone" / "kept.db")
+    assert told is not None
+    assert told.details["reason"] == "disk"

@@ -20,6 +20,9 @@ INTERRUPTED = 130
 USAGE = 2
 UNEXPECTED = 1
 
+MAX_SHOWN = 2_000
+"""Characters of one message: whatever a person gave by mistake is recognised in them, and the screen is kept."""
+
 UsageError = typer.BadParameter.__mro__[1]
 """Typer keeps the class itself under a private name; it is the parent of this public one."""
 
@@ -36,6 +39,7 @@ def guarded(out: Out, work: Callable[[], Any], *, debug: bool = False) -> int:
     """Run a command; its exit code, whatever comes out of it."""
     try:
         code = work()
+        out.out.check()
     except (KeyboardInterrupt, Interrupted) as stop:
         out.wait_for("")
         if not getattr(stop, "told", False):
@@ -60,6 +64,11 @@ def told(out: Out, error: Exception, *, debug: bool) -> int:
         return error.exit_code
     if isinstance(error, UsageError):
         return _usage(out, error)
+    if isinstance(error, OSError) and error.errno:
+        where = f"{error.filename}: " if error.filename else ""
+        reason = f"{where}{error.strerror}"
+        show(out, "system", out.texts("error.system", reason=reason), out.texts("error.system_move"))
+        return UNEXPECTED
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     show(out, "unexpected", out.texts("error.unexpected", reason=reason), out.texts("error.unexpected_move"))
     return UNEXPECTED
@@ -76,12 +85,18 @@ def show(out: Out, code: str, message: str, next_move: str = "") -> None:
     """`error  code: message`, and under it what to do."""
     word = out.texts("error.word")
     hang = " " * (len(word) + 4)
-    lines = _lines(out, f"{code}: {redaction.redact(message)}", hang)
-    moves = _lines(out, redaction.redact(next_move), hang) if next_move else []
+    lines = _lines(out, f"{code}: {_cut(redaction.redact(message))}", hang)
+    moves = _lines(out, _cut(redaction.redact(next_move)), hang) if next_move else []
     first: Line = [("  ", ""), (word, "red"), (f"  {lines[0]}", "")]
     out.warn(first)
     for line in [*lines[1:], *moves]:
         out.warn(f"{hang}{line}")
+
+
+def _cut(text: str) -> str:
+    """A long text without its middle: the reason stands at its end."""
+    half = MAX_SHOWN // 2
+    return text if len(text) <= MAX_SHOWN else f"{text[:half]} … {text[-half:]}"
 
 
 def _lines(out: Out, text: str, hang: str) -> list[str]:
@@ -99,7 +114,7 @@ def leave_hard() -> None:
     """A second Ctrl-C: out, at once. What the journal holds is enough to go on or to take back."""
     import os
 
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write("\x1b[?25h\r\n")  # the cursor was hidden while the status line ran
         sys.stderr.flush()
     os._exit(INTERRUPTED)

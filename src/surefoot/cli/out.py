@@ -46,6 +46,7 @@ class Channel:
     def __init__(self, stream: TextIO, texts: Texts) -> None:
         self.stream = stream
         self.terminal = stream.isatty()
+        self._failed: OSError | None = None
         self._texts = texts
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -88,6 +89,21 @@ class Channel:
             self.stream.flush()
         except BrokenPipeError:
             self._lead_nowhere()
+        except OSError as error:
+            self._failed = self._failed or error
+            self._lead_nowhere()
+
+    def check(self) -> None:
+        """StorageError when something could not be written; told when all is done, so that nothing is left half-way."""
+        if self._failed is not None:
+            from surefoot.errors import StorageError
+
+            reason = self._failed.strerror or str(self._failed)
+            raise StorageError(
+                f"The answer could not be written: {reason}.",
+                "Give it another place; `surefoot show` shows it again.",
+                reason="output",
+            )
 
     def _lead_nowhere(self) -> None:
         """What is still to be written goes nowhere, also what Python flushes at its end."""
@@ -115,6 +131,11 @@ def _ansi(pieces: Sequence[Piece]) -> str:
     )
 
 
+def nowhere() -> TextIO:
+    """For a stream that was closed before the program started: a job without a place for its output is still done."""
+    return io.StringIO()
+
+
 class Out:
     """The two channels, and the line that tells what is being waited for."""
 
@@ -127,8 +148,8 @@ class Out:
         stderr: TextIO | None = None,
     ) -> None:
         self.texts = texts
-        self.out = Channel(stdout or sys.stdout, texts)
-        self.err = Channel(stderr or sys.stderr, texts)
+        self.out = Channel(stdout or sys.stdout or nowhere(), texts)
+        self.err = Channel(stderr or sys.stderr or nowhere(), texts)
         self.quiet = quiet
         self._status: Status | None = None
 

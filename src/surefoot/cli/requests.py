@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from surefoot.errors import InputError, UnreadableInputError
@@ -24,8 +26,16 @@ def request_text(words: Sequence[str]) -> str:
         InputError: it is empty or far too long.
         UnreadableInputError: it is no text.
     """
-    text = read_stdin() if list(words) == [STDIN] else " ".join(words)
+    text = read_stdin() if list(words) == [STDIN] else _as_utf8(" ".join(words))
     return checked(text, "request")
+
+
+def _as_utf8(text: str) -> str:
+    """Arguments are bytes; under a locale of ASCII those of UTF-8 come as halves of pairs, put together here."""
+    with suppress(UnicodeError):
+        if any("\udc80" <= char <= "\udcff" for char in text):
+            return os.fsencode(text).decode()
+    return text
 
 
 def checked(text: str, what: str) -> str:

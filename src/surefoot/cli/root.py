@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -124,8 +125,18 @@ def _root(
 commands.register(app)
 
 
+def keep_standard_places() -> None:
+    """Open what was closed of 0, 1 and 2, or the next file would stand there and get what is meant for a screen."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
 def main() -> None:
     """The entry point of the `surefoot` script."""
+    keep_standard_places()
     try:
         app()
     except KeyboardInterrupt:

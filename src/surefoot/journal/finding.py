@@ -12,7 +12,15 @@ LAST = "last"
 CANDIDATES = 5
 """Runs named when a prefix fits several: enough to choose from, few enough for one line."""
 
+MOST = 2**63 - 1
+"""What a database can count to; a limit above it is none."""
+
 _HEX = re.compile(r"[0-9a-f]+")
+
+
+def may_be_id(text: str) -> bool:
+    """It can be looked up: what a shell makes of bytes that are no UTF-8 cannot even be asked for."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def check_prefix(prefix: str) -> None:

@@ -9,7 +9,17 @@ from surefoot.events import EventType
 from surefoot.journal import rows, rules
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import time_of, time_text
-from surefoot.journal.finding import CANDIDATES, LAST, check_prefix, no_run, no_run_yet, only_one, shortest
+from surefoot.journal.finding import (
+    CANDIDATES,
+    LAST,
+    MOST,
+    check_prefix,
+    may_be_id,
+    no_run,
+    no_run_yet,
+    only_one,
+    shortest,
+)
 from surefoot.journal.lease import holder_lives
 from surefoot.journal.sql_calls import append
 from surefoot.journal.types import ACTIVE, EventList, Run, RunStatus
@@ -48,7 +58,7 @@ def find(tx: Connection, text: str) -> Run:
         if newest is None:
             raise no_run_yet()
         return rows.run_of(newest)
-    exact = sql.RUN_BY_ID.row(tx, run=text.strip())
+    exact = sql.RUN_BY_ID.row(tx, run=text.strip()) if may_be_id(wanted) else None
     return rows.run_of(exact) if exact is not None else _by_prefix(tx, wanted)
 
 
@@ -66,7 +76,7 @@ def newest(tx: Connection, limit: int, kind: str | None, parent: str | None) -> 
         kind=kind or "",
         any_parent=int(parent is None),
         parent=parent or "",
-        most=limit,
+        most=min(limit, MOST),
     )
     return [rows.run_of(row) for row in found]
 

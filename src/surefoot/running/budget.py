@@ -43,9 +43,11 @@ class Limits:
                     f"The limits are {', '.join(names)}.",
                     key=f"limits.{name}",
                 )
-            if value < 0:
+            if not value >= 0:  # also what is no number: nothing is ever above it
                 raise SettingsError(
-                    f"Limit {name!r} is {value}: it cannot be negative.", key=f"limits.{name}"
+                    f"Limit {name!r} is {value}: it must be 0 or more.",
+                    "Give a number, or `inf` for no limit.",
+                    key=f"limits.{name}",
                 )
         return replace(self, **dict(chosen))
 

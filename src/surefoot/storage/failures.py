@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,7 +67,17 @@ def storage_error(error: BaseException, path: Path) -> StorageError | None:
     if not isinstance(driver, sqlite3.Error):
         return None
     sentence = SENTENCES.get((getattr(driver, "sqlite_errorcode", None) or 0) & _PRIMARY)
+    if sentence is DISK and _no_room(path):
+        sentence = FULL
     return None if sentence is None else failure(sentence, path, str(driver))
+
+
+def _no_room(path: Path) -> bool:
+    """The disk is full, which SQLite calls an I/O error where it is the shared memory of its log that cannot grow."""
+    try:
+        return shutil.disk_usage(path.parent).free < ROOM
+    except OSError:
+        return False
 
 
 def wrote_in_a_read(error: BaseException) -> bool:
@@ -75,10 +86,21 @@ def wrote_in_a_read(error: BaseException) -> bool:
     return getattr(driver, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY
 
 
+ROOM = 64 * 1024
+"""Bytes: the shared memory beside the log takes 32 kB, a small transaction as much."""
+
+NO_PLACE = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
+)
+"""A file stands where a folder should be, or no folder can be made there: nothing is wrong with the disk."""
+
+
 def _of_system(error: OSError) -> _Sentence:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return FULL
-    return READ_ONLY if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else DISK
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return READ_ONLY
+    return UNREACHABLE if error.errno in NO_PLACE else DISK
 
 
 def failure(sentence: _Sentence, path: Path, said: str = "") -> StorageError:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -82,13 +82,40 @@ def _python(cli: Cli) -> Check:
 
 
 def _settings_file(cli: Cli, settings: Settings) -> Check:
-    del settings
     from surefoot.settings import settings_file
 
     path = settings_file()
+    wrong = list(misnamed(cli, settings))
+    if wrong:
+        return Check("settings", "problem", " ".join(wrong), _move(cli, "names"))
     return Check(
         "settings", "ok", _text(cli, "settings_file" if path.exists() else "settings_none", path=path)
     )
+
+
+def misnamed(cli: Cli, settings: Settings) -> Iterator[str]:
+    """A sentence for each name that was set and that nothing reads: what it says is not done."""
+    import os
+    from difflib import get_close_matches
+
+    from surefoot.running.budget import Limits
+    from surefoot.settings import Settings as Known
+    from surefoot.tools.kits import builtin
+    from surefoot.tools.types import Effect
+
+    tools = builtin()
+    policies = {*(tool.name for tool in tools), *(tool.kit for tool in tools), *map(str, Effect)}
+    variables = {f"SUREFOOT_{name.upper()}" for name in Known.model_fields} | {"SUREFOOT_CONFIG_DIR"}
+    given = {name.partition("__")[0] for name in os.environ if name.upper().startswith("SUREFOOT_")}
+    for what, names, known in (
+        ("variable", {name.upper() for name in given}, variables),
+        ("policy", set(settings.policy), {name.casefold() for name in policies}),
+        ("limit", set(settings.limits), {field.name for field in fields(Limits)}),
+    ):
+        for name in sorted(names - known):
+            near = get_close_matches(name, known, n=1)
+            hint = " " + _text(cli, "near", name=near[0]) if near else ""
+            yield _text(cli, f"misnamed_{what}", name=name) + hint
 
 
 def _data(cli: Cli, settings: Settings) -> Check:
