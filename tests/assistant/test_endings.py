@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from typing import Any
 
 import pytest
@@ -750,3 +751,114 @@ async def test_ten_thousand_messages_and_runs_are_not_read_to_answer_one(monkeyp
             ]
         )
         assert all("SEARCH" in plan for plan in plans), plans
+
+
+# --- writes under way when the cancellation comes ------------------------------------------------------------
+
+
+class Held:
+    """Holds the writer, so that whatever is written next is still under way."""
+
+    def __init__(self, journal: Any) -> None:
+        self.holding, self.release = threading.Event(), threading.Event()
+        self.done = asyncio.ensure_future(journal.transact(self._hold))
+
+    def _hold(self, tx: Any) -> None:
+        self.holding.set()
+        self.release.wait(10)
+
+    async def end(self) -> None:
+        self.release.set()
+        await self.done
+
+
+async def held(ours: Any) -> Held:
+    found = Held(await ours.journal())
+    while not found.holding.is_set():
+        await asyncio.sleep(0.001)
+    return found
+
+
+async def test_cancelled_while_it_is_written_down_a_run_is_cancelled_and_not_left_planning():
+    """Its row was under way: it is there, at rest, and owned by nobody."""
+    async with assistant(ScriptedModel()) as ours:
+        writer = await held(ours)
+        handle = ours.ask("hello to you")
+        await asyncio.sleep(0.01)
+        cancelling = asyncio.ensure_future(handle.cancel())
+        await asyncio.sleep(0.01)
+        await writer.end()
+        assert await cancelling is None
+        (run,) = await (await ours.journal()).runs()
+        assert (run.status, run.owner) == (RunStatus.CANCELLED, "")
+
+
+async def test_cancelled_while_it_takes_the_lease_a_run_gives_it_back():
+    """Whoever resumes it and thinks better of it leaves no lease behind."""
+    model = ScriptedModel(BIRTHDAY, DeathError())
+    async with assistant(model) as ours:
+        run = await dead(ours, "Anna's birthday is on 3 May")
+        journal = await ours.journal()
+        await journal.release_dead()
+        good, claiming = journal.claim, asyncio.Event()
+
+        async def claim(*args: Any) -> Any:
+            claiming.set()
+            await asyncio.sleep(0.05)
+            return await good(*args)
+
+        journal.claim = claim  # type: ignore[method-assign]
+        handle = ours.resume(run)
+        await claiming.wait()
+        assert await handle.cancel() is None
+        found = await journal.run(run)
+        assert (found.status, found.owner) == (RunStatus.CANCELLED, "")
+
+
+@pytest.mark.parametrize("verb", ["undo", "redo"])
+async def test_an_undo_that_is_cancelled_is_interrupted_and_finished_by_running_it_again(verb):
+    """At whatever place it was; nothing is taken back twice."""
+    model = ScriptedModel(BIRTHDAY, "Done.")
+    async with assistant(model) as ours:
+        journal = await ours.journal()
+        result = await ours.ask("Anna's birthday is on 3 May")
+        if verb == "redo":
+            await ours.undo(result)
+        before = len(await journal.runs())
+        good = journal.perform
+        times = 0
+
+        async def slow(*args: Any, **kwargs: Any) -> Any:
+            nonlocal times
+            times += 1
+            if times == 2:
+                await asyncio.sleep(30)
+            return await good(*args, **kwargs)
+
+        journal.perform = slow  # type: ignore[method-assign]
+        work = asyncio.ensure_future(getattr(ours, verb)(result))
+        while times < 2:
+            await asyncio.sleep(0.002)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        newest = (await journal.runs())[0]
+        assert (len(await journal.runs()), newest.status, newest.owner) == (
+            before + 1,
+            RunStatus.INTERRUPTED,
+            "",
+        )
+        journal.perform = good  # type: ignore[method-assign]
+        assert (await getattr(ours, verb)(result)).complete
+        assert await titles(ours, "tasks") == ([] if verb == "undo" else ["Buy a present for Anna"])
+
+
+async def test_a_limit_that_is_hit_while_memories_are_digested_ends_the_run_with_its_name():
+    """Before anything was called, the limit is what is told."""
+    model = ScriptedModel(plan(("searchMemory", {"topic": "tea"})))
+    async with assistant(model, settings={"limits": {"model_calls": 1}}) as ours:
+        for number in range(4):
+            await (await ours.journal()).add_memory(Memory(f"m{number}", "diary", "tea " * 200, ""))
+        result = await ours.ask("what about tea?")
+        assert (result.run.stopped_by, result.exit_code, result.status) == ("model_calls", 4, RunStatus.DONE)
+        assert "limit of 1 model calls" in result.reply

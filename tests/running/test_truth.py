@@ -460,3 +460,46 @@ async def test_equal_calls_of_a_fan_out_are_merged_and_told(journal):
     notices = [e for e in await journal.events(session.run.id) if e.type is EventType.NOTICE]
     assert len(notices) == 1
     assert invoke.GRACE_SEC > 0
+
+
+# --- did it happen? ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("effect", "where", "status", "now", "again_"),
+    [
+        (Effect.READ, "thread", "unknown", "1", True),
+        (Effect.EXTERNAL, "thread", "interrupted", "0", False),
+        (Effect.WRITE, "writer", "interrupted", "1", True),
+        (Effect.WRITE, "writer", "done", "0", False),
+        (Effect.WRITE, "thread", "interrupted", "0", True),
+        (Effect.WRITE, "thread", "interrupted", "1", False),
+        (Effect.WRITE, "thread", "unreadable", "0", False),
+        (Effect.WRITE, "thread", "other version", "0", False),
+    ],
+)
+async def test_what_may_be_started_again(journal, effect, where, status, now, again_):
+    """Known not to have had its effect, or to have none; never what nobody knows."""
+    from surefoot.journal.types import Call
+    from surefoot.running.takeup import may_start_again
+
+    shelf = Shelf()
+    shelf.values = {"a": now}
+    tool = shelf.tool()
+    assert tool.undo is not None
+    undo = tool.undo
+    if status == "unreadable":
+
+        def unreadable(ctx: Context, arguments: dict[str, Any]) -> Any:
+            raise OSError("unreadable")
+
+        undo = replace(undo, capture=unreadable)
+    if status == "other version":
+        undo = replace(undo, version=2)
+    tool = replace(tool, effect=effect, where=where, undo=undo if effect is Effect.WRITE else None)
+    session = await new_session(journal, [tool])
+    left = CallStatus(status) if status in list(CallStatus) else CallStatus.INTERRUPTED
+    call = Call(
+        "r", "k", 1, "i", "put", {"name": "a"}, effect, status=left, undo_version=1, before={"value": "0"}
+    )
+    assert await may_start_again(session, tool, call) is again_
