@@ -34,7 +34,7 @@ LATE_DAYS = 31
 
 LONG = 20
 """Words from which a request says itself what it is about: rows that are only near in time then lead a small model
-astray (it changed them unasked in 4 of 10 such requests)."""
+astray: it changes them unasked."""
 
 SHORT_WORD = 3
 """Words below this length (in scripts with spaces) are articles and prepositions, and match everything."""
