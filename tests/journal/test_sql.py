@@ -392,3 +392,27 @@ def test_sqlite_reads_the_journal_without_us(tmp_path):
     connection = sqlite3.connect(path)
     assert json.loads(connection.execute("SELECT data FROM events").fetchone()[0]) == {"goal": "g"}
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("context", "{broken"),
+        ("status", "weird"),
+        ("created_at", "never"),
+        ("error", "[" * 3),
+    ],
+)
+async def test_a_row_that_something_else_wrote_is_damage(journal, database_path, column, value):
+    """Told as what it is, with the row; the other runs can still be read."""
+    await journal.create_run(Run(RUN, "first"))
+    await journal.create_run(Run("fedcba9876543210", "second"))
+    raw = sqlite3.connect(database_path)
+    raw.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (value, RUN))
+    raw.commit()
+    raw.close()
+    with pytest.raises(StorageError, match=RUN) as raised:
+        await journal.find_run(RUN)
+    assert raised.value.details["reason"] == "damaged"
+    assert raised.value.next_move
+    assert (await journal.find_run("fedc")).goal == "second"

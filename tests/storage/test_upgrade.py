@@ -263,3 +263,32 @@ def test_no_table_is_for_one_database_only():
         assert not any(key.startswith("sqlite") for key in table.kwargs)
         number = table.columns.get("number")
         assert number is None or isinstance(number.type, Integer)
+
+
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM alembic_version", "UPDATE alembic_version SET version_num = ''"]
+)
+def test_a_database_that_lost_its_version_is_damaged(tmp_path, change):
+    """It is no new one: making the tables again would fail, or worse."""
+    path = tmp_path / "kept.db"
+    Database(path).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute(change)
+    raw.close()
+    with pytest.raises(StorageError, match="damaged") as raised:
+        Database(path)
+    assert raised.value.details["reason"] == "damaged"
+
+
+@pytest.mark.parametrize("change", ["DROP TABLE notes", "ALTER TABLE notes RENAME COLUMN title TO name"])
+async def test_a_table_that_something_else_took_away_is_damage(tmp_path, change):
+    """Not our own fault, and never an SQL statement on the screen."""
+    path = tmp_path / "kept.db"
+    Database(path).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute(change)
+    raw.close()
+    with Database(path) as database:
+        statement = "SELECT title FROM notes"
+        with pytest.raises(StorageError, match="damaged"):
+            await database.read(lambda tx: tx.exec_driver_sql(statement).fetchall())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
+from surefoot.errors import StorageError
 from surefoot.events import Event, EventType
 from surefoot.journal.codec import (
     clean,
@@ -65,6 +67,28 @@ def run_values(run: Run) -> Values:
     }
 
 
+R = TypeVar("R")
+
+
+def _readable(read: Callable[[Sequence[Any]], R]) -> Callable[[Sequence[Any]], R]:
+    """What was written here can be read here; where it cannot, something else has written."""
+
+    @wraps(read)
+    def reading(row: Sequence[Any]) -> R:
+        try:
+            return read(row)
+        except (ValueError, TypeError) as error:
+            raise StorageError(
+                f"A row of the journal is damaged ({row[0]}): {error}.",
+                "Put a backup of the database in its place.",
+                reason="damaged",
+                row=str(row[0]),
+            ) from error
+
+    return reading
+
+
+@_readable
 def run_of(row: Sequence[Any]) -> Run:
     """The run of a row of `RUN_COLUMNS`."""
     return Run(
@@ -117,6 +141,7 @@ def call_result(call: Call) -> Values:
     }
 
 
+@_readable
 def call_of(row: Sequence[Any]) -> Call:
     """The call of a row of `CALL_COLUMNS`."""
     return Call(
@@ -141,11 +166,13 @@ def call_of(row: Sequence[Any]) -> Call:
     )
 
 
+@_readable
 def model_call_of(row: Sequence[Any]) -> ModelCall:
     """The model call of a row of `MODEL_CALL_COLUMNS`."""
     return ModelCall(row[0], row[1], row[2], row[3], load(row[4]), time_of(row[5]))
 
 
+@_readable
 def event_of(row: Sequence[Any]) -> Event:
     """The event of a row of `EVENT_COLUMNS`."""
     return Event(row[0], row[1], EventType(row[2]), load(row[3]), time_of(row[4]))

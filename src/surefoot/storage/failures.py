@@ -67,6 +67,8 @@ def storage_error(error: BaseException, path: Path) -> StorageError | None:
     if not isinstance(driver, sqlite3.Error):
         return None
     sentence = SENTENCES.get((getattr(driver, "sqlite_errorcode", None) or 0) & _PRIMARY)
+    if sentence is None and str(driver).startswith(LACKS):
+        sentence = DAMAGED  # its schema is the newest, or it would not have been opened
     if sentence is DISK and _no_room(path):
         sentence = FULL
     return None if sentence is None else failure(sentence, path, str(driver))
@@ -85,6 +87,9 @@ def wrote_in_a_read(error: BaseException) -> bool:
     driver = getattr(error, "orig", error)
     return getattr(driver, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY
 
+
+LACKS = ("no such table", "no such column", "malformed database schema")
+"""What SQLite says where a table is not as the schema's version promises (https://sqlite.org/rescode.html#error)."""
 
 ROOM = 64 * 1024
 """Bytes: the shared memory beside the log takes 32 kB, a small transaction as much."""

@@ -67,7 +67,9 @@ def _found(readers: Engine, path: Path) -> str:
                 path=str(path),
             )
         row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").fetchone()
-    return str(row[0]) if row else ""
+    if row is None or not row[0]:  # both are written in one transaction
+        raise failure(DAMAGED, path, "it has tables and no schema version")
+    return str(row[0])
 
 
 def _refuse_unknown(path: Path, found: str, known: list[str]) -> None:
