@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from surefoot import load_settings
+from surefoot import ToolCall, load_settings
 from surefoot.errors import UnreadableInputError
 from surefoot.settings import settings_file
 
@@ -159,3 +159,54 @@ def test_a_data_folder_that_cannot_be_is_no_fault_of_the_disk(cli, monkeypatch, 
     assert ran.code == 1
     assert "cannot be opened" in ran.err
     assert "SUREFOOT_DATA_DIR" in ran.err
+
+
+SECRET = "sk-planted-0123456789"
+OTHER = "gh-planted-9876543210"
+
+
+def test_a_secret_of_the_environment_is_in_no_file_and_on_no_screen(tmp_path):
+    """Typed, read from a file, in a name, in an error, with --debug, before any model is open: masked at every sink."""
+    data = tmp_path / "kept"
+    (data / "files").mkdir(parents=True)
+    given = data / "files" / "given.txt"
+    given.write_text(f"{SECRET} {OTHER}", encoding="utf-8")
+    calls = [
+        ToolCall("1", "readFile", {"path": "given.txt"}),
+        ToolCall("2", "readFile", {"path": f"{SECRET}.txt"}),
+        ToolCall("3", "addNote", {"title": SECRET, "text": OTHER}),
+        ToolCall("4", "writeFile", {"path": "new.txt", "text": SECRET}),
+    ]
+    asked = f"Note {SECRET} and {OTHER}"
+    with model_server(called(calls), said(f"It is {SECRET} ", f"and {OTHER}.")).running() as server:
+        env = environment(server, OPENAI_API_KEY=SECRET, GITHUB_TOKEN=OTHER, SUREFOOT_DATA_DIR=str(data))
+        nobody = {**env, "SUREFOOT_OPENAI_URL": "http://127.0.0.1:1/v1"}
+        done = [
+            run(["ask", "--debug", asked], env),
+            run(["ask", "--debug", asked], nobody),
+            run(["ask", "--json", asked], nobody),
+            run(["plan", "--debug", "--json", asked], nobody),
+            run(["show", "--debug", SECRET], env),
+            run(["ask", "--debug", "x", "--model", OTHER], env),
+            *[run([name, "list", "--json"], env) for name in ("notes", "tasks")],
+            run(["runs", "--json"], env),
+            run(["show", "--json"], env),
+            run(["undo", "last", "--json"], env),
+        ]
+        sent = str(server.bodies("/v1/chat/completions"))
+    given.unlink()
+    for text in [sent.encode(), *(one.stdout + one.stderr for one in done)]:
+        assert b"planted" not in text
+    kept = [path for path in data.rglob("*") if path.is_file()]
+    assert kept
+    assert [path.name for path in kept if b"planted" in path.read_bytes() or "planted" in path.name] == []
+
+
+def test_a_secret_typed_into_a_conversation_is_not_in_its_history(tmp_path):
+    """The file of what was typed lies beside the journal."""
+    from surefoot import redaction
+    from surefoot.cli.commands.chat import history
+
+    with redaction.secrets(SECRET):
+        history(str(tmp_path / "typed")).append_string(f"it is {SECRET} \udc80")
+    assert "it is [secret]" in (tmp_path / "typed").read_text(encoding="utf-8")

@@ -442,3 +442,10 @@ async def test_proxies_and_netrc_of_the_person_are_not_used(server, monkeypatch,
 def test_which_urls_are_this_machine(url, local):
     """By their host alone; nothing is looked up."""
     assert is_local_host(url) is local
+
+
+@pytest.mark.parametrize("url", ["\ud800", "http://\udcff.com", "http://example.com/\udfff"])
+def test_half_a_surrogate_pair_is_no_address(url):
+    """Nothing can be sent of it; it is refused like any other character that has no place there."""
+    with pytest.raises(AddressRefusedError, match="control character"):
+        AddressPolicy().check(url)

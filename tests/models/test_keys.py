@@ -12,7 +12,9 @@ import keyring.backend
 import keyring.errors
 import pytest
 
+from surefoot import redaction
 from surefoot.errors import MisuseError, ProviderAuthError, SettingsError
+from surefoot.models import keys
 from surefoot.models.keys import Key, find_key, need_key
 from surefoot.redaction import redact
 
@@ -187,3 +189,43 @@ def test_revealing_registers_the_key_in_the_context_that_asks():
     assert fresh.run(redact, "sk-other-11223344") == "sk-other-11223344"
     fresh.run(key.reveal)
     assert "11223344" not in fresh.run(redact, "sk-other-11223344")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ANTHROPIC_API_KEY",
+        "my_apikey",
+        "AWS_SECRET_ACCESS_KEY",
+        "GITHUB_TOKEN",
+        "TOKEN",
+        "DB_PASSWORD",
+        "OTHER_SECRET",
+    ],
+)
+def test_secrets_of_the_environment_are_masked_by_the_names_they_have(monkeypatch, name):
+    """Whether or not any model uses them."""
+    monkeypatch.setenv(name, " planted-0123456789\n")
+    with redaction.secrets():
+        keys.mask_environment()
+        assert redaction.redact("it is planted-0123456789!") == "it is [secret]!"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("API_KEY_NAME", "planted-0123456789"), ("TOKENS", "planted-0123456789"), ("TOKEN", "short")],
+)
+def test_what_only_looks_like_a_secret_stays(monkeypatch, name, value):
+    """A name that merely contains the word, and a value that is a word."""
+    monkeypatch.setenv(name, value)
+    with redaction.secrets():
+        keys.mask_environment()
+        assert redaction.redact(f"it is {value}") == f"it is {value}"
+
+
+def test_the_key_that_the_settings_name_is_masked_whatever_it_is(monkeypatch):
+    """Its name says nothing, and it may be short."""
+    monkeypatch.setenv("MINE", "abcd")
+    with redaction.secrets():
+        keys.mask_environment("MINE", "ABSENT")
+        assert redaction.redact("abcd") == "[secret]"

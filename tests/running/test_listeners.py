@@ -11,7 +11,7 @@ from surefoot import redaction
 from surefoot.errors import EmptyReplyError
 from surefoot.events import LIVE_ONLY, EventType
 from surefoot.models.scripted import ScriptedModel
-from surefoot.models.types import Message, Piece, Request
+from surefoot.models.types import Message, Piece, Request, ToolCall
 from surefoot.running.models import call_model
 
 from .support import again, new_session, open_journal
@@ -181,3 +181,14 @@ async def test_a_cancelled_stream_is_closed_at_once(journal):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert closed.is_set()
+
+
+async def test_what_a_model_answers_of_a_secret_reaches_no_tool(journal):
+    """Text and arguments are what the journal keeps of them, also before any resuming."""
+    session = await new_session(journal, [])
+    call = ToolCall("c1", "save", {"text": "it is hunter2-hunter2", "list": ["hunter2-hunter2", 5]})
+    with redaction.secrets("hunter2-hunter2"):
+        answer = await call_model(session, ScriptedModel([call]), request(), "plan")
+    kept = (await journal.model_calls(session.run.id))[0].completion
+    assert answer.tool_calls[0].arguments == {"text": "it is [secret]", "list": ["[secret]", 5]}
+    assert [one.to_dict() for one in answer.tool_calls] == kept["tool_calls"]

@@ -290,7 +290,10 @@ class Assistant:
         return found.partition("_")[0].lower() if len(found.partition("_")[0]) == 2 else "en"  # noqa: PLR2004
 
     async def journal(self) -> Journal:
-        """The journal, opened when first needed."""
+        """The journal, opened when first needed. From here on nothing holds a secret of the environment."""
+        from surefoot.models import keys
+
+        keys.mask_environment(self.settings.openai_key_name)
         if self._journal is None:
             from surefoot.journal import SqlJournal
             from surefoot.storage import Database

@@ -41,9 +41,12 @@ class Cli:
     @cached_property
     def settings(self) -> Settings:
         """The person's settings, loaded when first needed."""
+        from surefoot.models import keys
         from surefoot.settings import load_settings
 
-        return load_settings()
+        settings = load_settings()
+        keys.mask_environment(settings.openai_key_name)
+        return settings
 
     @cached_property
     def times(self) -> Times:
@@ -60,6 +63,9 @@ class Cli:
         """Run a command's work to its end, in an event loop of its own."""
         import asyncio
 
+        from surefoot.models import keys
+
+        keys.mask_environment()  # here, so that it also holds where the errors of that loop end
         return asyncio.run(work())
 
 

@@ -31,7 +31,7 @@ PORTS = {"http": 80, "https": 443}
 MAX_REDIRECTS = 5
 """Pages that need more are loops or trackers."""
 
-_UNSAFE = re.compile(r"[\s\\\x00-\x1f\x7f]")
+_UNSAFE = re.compile(r"[\s\\\x00-\x1f\x7f\ud800-\udfff]")
 """Browsers drop or turn these; two readers of such a URL may see two hosts."""
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")

@@ -24,6 +24,11 @@ SERVICE = "surefoot"
 Source = Literal["environment", "keyring", "file"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_SECRET = re.compile(r"(^|_)(API_?KEY|ACCESS_?KEY|SECRET_?KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+"""Environment variables that hold secrets, by the names that providers and clouds give them."""
+_LONG = 12
+"""Characters: what such a variable holds is masked from this length on; shorter values are words or placeholders."""
+
 _MAX_BYTES = 16_384
 """No provider's key is longer; a larger file is something else."""
 
@@ -46,6 +51,20 @@ class Key:
 
     def __reduce__(self) -> NoReturn:
         raise MisuseError(f"The {self} is not written anywhere.", "Pass its name and look it up again.")
+
+
+def mask_environment(*names: str) -> None:
+    """Mask the secrets of the environment from now on: those of these names, and those whose names say what they are.
+
+    A person types or pastes them, and tools read them, before any model that has such a key is opened.
+    """
+    values = {os.environ.get(name, "").strip() for name in names}
+    values |= {
+        value.strip()
+        for name, value in os.environ.items()
+        if _SECRET.search(name) and len(value.strip()) >= _LONG
+    }
+    redaction.register(*values)
 
 
 def find_key(name: str) -> Key | None:

@@ -35,7 +35,7 @@ async def call_model(
         start = time.monotonic()
         completion = await _within(session, model, _masked(request), stream=stream)
         usage = replace(completion.usage, seconds=time.monotonic() - start)
-        completion = replace(completion, usage=usage)
+        completion = _as_kept(replace(completion, usage=usage))
         session.count(usage)
         await _write(session, model, request, key, completion)
         return completion
@@ -51,6 +51,18 @@ def _masked(request: Request) -> Request:
             replace(message, content=redaction.redact(message.content)) for message in request.messages
         ),
     )
+
+
+def _as_kept(completion: Completion) -> Completion:
+    """The answer as the journal keeps it, so that a resumed run goes on with the same.
+
+    What a server echoes of a key, or a model guesses, reaches no tool either.
+    """
+    calls = tuple(
+        replace(call, name=redaction.redact(call.name), arguments=redaction.redact_json(call.arguments))
+        for call in completion.tool_calls
+    )
+    return replace(completion, text=redaction.redact(completion.text), tool_calls=calls)
 
 
 async def _within(session: Session, model: LanguageModel, request: Request, *, stream: bool) -> Completion:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefoot import redaction
 from surefoot.cli.options import ModelName, cli_of
 from surefoot.cli.session import Cli
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.document import Document
+    from prompt_toolkit.history import History
 
     from surefoot.assistant import Assistant
 
@@ -87,7 +89,6 @@ class Talk:
 
     def _prompt(self) -> PromptSession[str]:
         from prompt_toolkit import PromptSession
-        from prompt_toolkit.history import FileHistory
         from prompt_toolkit.output import create_output
 
         folder = self._cli.settings.data_dir
@@ -95,7 +96,7 @@ class Talk:
         file = folder / HISTORY_FILE
         file.touch(mode=0o600)
         return PromptSession(
-            history=FileHistory(str(file)),
+            history=history(str(file)),
             completer=completer(lambda: self._runs),
             complete_while_typing=True,
             reserve_space_for_menu=4,
@@ -167,6 +168,17 @@ class Talk:
         for line in self._cli.texts("chat.help").strip().splitlines():
             self._cli.out.data(f"  {line}")
         return 0
+
+
+def history(file: str) -> History:
+    """What was typed, kept in a file, without the secrets in it."""
+    from prompt_toolkit.history import FileHistory
+
+    class Masked(FileHistory):
+        def store_string(self, string: str) -> None:
+            super().store_string(redaction.redact(string).encode("utf-8", "replace").decode())
+
+    return Masked(file)
 
 
 def completer(runs: Callable[[], Iterable[str]]) -> Completer:
