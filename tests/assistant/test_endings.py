@@ -659,6 +659,35 @@ async def test_results_and_reasons_are_cut_behind_their_label():
     assert len(prompt) < 6_000
 
 
+async def test_all_results_together_leave_room_for_the_question():
+    """Each is short enough, and all of them would not be."""
+
+    @tool(effect="read")
+    def page(n: int) -> str:
+        """Read a page."""
+        return f"{n}" * 1_100
+
+    model = ScriptedModel(plan(*(("page", {"n": n}) for n in range(1, 6))), "ok")
+    async with assistant(model, page) as ours:
+        await ours.ask("read the pages")
+    prompt = model.requests[-1].messages[-1].content
+    assert "3. page: 333" in prompt
+    assert "5. page" not in prompt
+    assert len(prompt) < 4_500
+
+
+async def test_one_call_taken_back_leaves_the_diary_of_the_run_as_it_is():
+    """Only the whole run taken back is not remembered as having happened."""
+    model = ScriptedModel(plan(("addTask", {"title": "A"}), ("addTask", {"title": "B"})), "Done.")
+    async with assistant(model) as ours:
+        journal = await ours.journal()
+        result = await ours.ask("two tasks please")
+        await ours.undo(result, call=1)
+        assert len(await journal.search_memories("tasks please")) == 1
+        await ours.undo(result)
+        assert await journal.search_memories("tasks please") == []
+
+
 async def test_a_step_that_was_done_beside_the_one_handed_over_is_not_told_as_not_done():
     """Reads side by side: one in prose, the other done."""
     model = ScriptedModel(

@@ -53,7 +53,7 @@ async def remember(session: Session, model: LanguageModel, query: str, topic: st
 
 async def _search(session: Session, wanted: str) -> list[str]:
     found = await session.journal.search_memories(wanted, LIMIT)
-    return [_line(memory) for memory in found if memory.run != session.run.id]
+    return [_line(memory) for memory in found]
 
 
 def _line(memory: Memory) -> str:

@@ -116,7 +116,7 @@ class Executor:
             arguments, notices = prepare(tool, request.arguments)
         except SurefootError as error:
             return await self._refuse(self._new_call(request, None, request.arguments), error)
-        if notices and known is None:
+        if notices:
             await self.session.tell(*[(EventType.NOTICE, {"text": text}) for text in notices])
         call = self._new_call(request, tool, arguments)
         if known is not None:
