@@ -200,9 +200,7 @@ class Assistant:
             await asyncio.shield(session.rest(RunStatus.CANCELLED))
             raise
         except StorageError:
-            with contextlib.suppress(
-                StorageError
-            ):  # else it is found interrupted once this process has ended
+            with contextlib.suppress(StorageError):  # else it is found so once this process has ended
                 await session.rest(RunStatus.INTERRUPTED)
             raise
         except SurefootError as error:
