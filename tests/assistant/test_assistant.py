@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from surefoot import Actor, Effect, MemoryJournal, ScriptedModel, tool
+from surefoot import Actor, Effect, MemoryJournal, ScriptedModel, redaction, tool
 from surefoot.assistant import RunHandle
+from surefoot.assistant.answer import RESULT_CHARS
 from surefoot.errors import (
     BudgetExceededError,
     MisuseError,
@@ -587,3 +588,37 @@ def test_completion_and_effect_are_public():
     """What an own model or tool needs."""
     assert Completion("x").text == "x"
     assert Effect.READ == "read"
+
+
+# --- what grows, and what is cut ---------------------------------------------------------------------------------
+
+
+async def test_a_text_pasted_once_does_not_fill_every_prompt_after_it():
+    """What was said is read again up to a length, by the planner and by the reply."""
+    model = ScriptedModel(always="ok")
+    async with assistant(model) as ours:
+        await ours.ask("Read this: " + "long " * 30_000)
+        model.requests.clear()
+        for number in range(8):
+            await ours.ask(f"And now to number {number}")
+    sizes = [sum(len(message.content) for message in request.messages) for request in model.requests]
+    assert max(sizes) < 20_000
+
+
+@pytest.mark.parametrize("seen", range(-1, 20, 4))
+async def test_a_secret_at_a_cut_is_masked_whole(seen):
+    """Results are masked before they are cut for the prompt: half of a secret is known to no mask."""
+    secret = "planted-0123456789"
+
+    @tool(effect="read")
+    def look_up() -> str:
+        """Look it up."""
+        return "x" * (RESULT_CHARS - seen) + secret + "y" * 100
+
+    model = ScriptedModel(plan(("look_up", {})), "Found.")
+    with redaction.secrets(secret):
+        async with assistant(model, look_up) as ours:
+            await ours.ask("look it up please")
+    said = model.requests[-1].messages[-1].content
+    assert "xxx" in said
+    assert "xp" not in said

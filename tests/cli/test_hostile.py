@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import pytest
 
@@ -210,3 +211,29 @@ def test_a_secret_typed_into_a_conversation_is_not_in_its_history(tmp_path):
     with redaction.secrets(SECRET):
         history(str(tmp_path / "typed")).append_string(f"it is {SECRET} \udc80")
     assert "it is [secret]" in (tmp_path / "typed").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", ["surefoot.cli.root", "surefoot.cli.texts", "surefoot.cli.out", "typer"])
+def test_ctrl_c_while_the_program_loads_is_no_traceback(module):
+    """Half of a short command is loading; whoever stops it then sees nothing of that."""
+    code = f"""
+import sys
+
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Pressed())
+from surefoot.cli import main
+sys.argv = ["surefoot", "runs"]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(None),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

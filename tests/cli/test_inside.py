@@ -13,9 +13,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from surefoot import Effect, tool
-from surefoot.cli import failures, session
+from surefoot.cli import failures, main, session
 from surefoot.cli.out import Channel, Out
-from surefoot.cli.root import main
 from surefoot.cli.texts import Texts
 from surefoot.journal.types import CallStatus
 from surefoot.settings import load_settings

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from surefoot import redaction
 from surefoot.errors import SurefootError, ToolError
 from surefoot.settings import Settings
 from surefoot.tools import Catalogue, kits, prepare
@@ -324,3 +325,15 @@ def test_the_default_folder(tmp_path: Path):
     assert (tmp_path / "data" / "files" / "x").read_text() == "y"
     assert (tmp_path / "data" / "files").stat().st_mode & 0o077 == 0
     assert issubclass(ToolError, SurefootError)
+
+
+@pytest.mark.parametrize("seen", range(-1, 20, 4))
+def test_a_secret_at_the_cut_of_a_long_file_is_masked_whole(desk: Desk, seen: int):
+    """Half of it would be known to no mask any more, and would go on to model and journal."""
+    secret = "planted-0123456789"
+    desk.root.mkdir()
+    (desk.root / "long.txt").write_text("x" * (files.SHOWN_TEXT - seen) + secret + "y" * 100)
+    with redaction.secrets(secret):
+        text = desk("readFile", path="long.txt")["text"]
+    assert "p" not in text
+    assert len(text) == files.SHOWN_TEXT

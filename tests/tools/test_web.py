@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from surefoot import redaction
 from surefoot.errors import AddressRefusedError, SurefootError, ToolError
 from surefoot.models.address import AddressPolicy
 from surefoot.settings import Settings
@@ -223,6 +224,15 @@ async def test_long_pages_are_cut(site: Site, tmp_path: Path):
     found = await fetched(site, tmp_path)
     assert found["cut"] is True
     assert len(found["text"]) == 8000
+
+
+@pytest.mark.parametrize("seen", range(-1, 20, 4))
+async def test_a_secret_at_the_cut_of_a_long_page_is_masked_whole(site: Site, tmp_path: Path, seen: int):
+    """Half of it would be known to no mask any more."""
+    secret = "planted-0123456789"
+    site.says("<p>" + "x" * (8000 - seen) + secret + "y" * 100)
+    with redaction.secrets(secret):
+        assert "p" not in (await fetched(site, tmp_path))["text"]
 
 
 @pytest.mark.parametrize(

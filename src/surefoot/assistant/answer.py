@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from surefoot import redaction
 from surefoot.assistant.prompting import one_line, prompt
 from surefoot.errors import EmptyReplyError
 from surefoot.models.types import Completion, Message, Request
@@ -24,6 +25,9 @@ REASON_CHARS = 400
 
 DIALOGUE_TURNS = 6
 """Messages of the conversation that are read again: three exchanges hold what a pronoun can mean."""
+
+TURN_CHARS = 1_200
+"""Of one such message: a text that somebody pasted once would fill every prompt after it."""
 
 MAX_TOKENS = 300
 """Three sentences need less; a list of fifty rows is cut here instead of running away."""
@@ -56,7 +60,10 @@ def answer_request(session: Session, told: Told, timeout: float) -> Request:
     return Request(
         messages=(
             Message("system", prompt("answer")),
-            *told.dialogue[-DIALOGUE_TURNS:],
+            *(
+                replace(message, content=_cut(message.content, TURN_CHARS))
+                for message in told.dialogue[-DIALOGUE_TURNS:]
+            ),
             Message("user", "\n\n".join(parts)),
         ),
         max_tokens=MAX_TOKENS,
@@ -97,6 +104,7 @@ def _short(result: Any) -> str:  # noqa: ANN401 - JSON
 
 
 def _cut(text: str, limit: int) -> str:
+    text = redaction.redact(text)  # before the cut: half a secret is not known any more
     return text if len(text) <= limit else f"{text[:limit]} … (cut; {len(text)} characters in all)"
 
 

@@ -10,12 +10,10 @@ from typing import Any
 import typer
 
 from surefoot import redaction
+from surefoot.cli import INTERRUPTED
 from surefoot.cli.out import Line, Out
 from surefoot.cli.shown import folded, prose
 from surefoot.errors import SurefootError
-
-INTERRUPTED = 130
-"""As shells say it: 128 + SIGINT."""
 
 USAGE = 2
 UNEXPECTED = 1

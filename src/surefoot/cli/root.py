@@ -135,9 +135,6 @@ def keep_standard_places() -> None:
 
 
 def main() -> None:
-    """The entry point of the `surefoot` script."""
+    """Run what the process was called with, and end it."""
     keep_standard_places()
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(failures.INTERRUPTED)
+    app()

@@ -125,7 +125,8 @@ class Talk:
 
     async def _take(self, line: str) -> None:
         """Do what the line says. What goes wrong ends this line and not the conversation."""
-        from surefoot.cli.failures import INTERRUPTED, Interrupted, told
+        from surefoot.cli import INTERRUPTED
+        from surefoot.cli.failures import Interrupted, told
 
         try:
             self._code = await (self._command(line) if line.startswith("/") else self._ask(line))

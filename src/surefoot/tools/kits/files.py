@@ -6,6 +6,7 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from surefoot import redaction
 from surefoot.errors import ToolError
 from surefoot.tools.decorator import tool
 from surefoot.tools.kits.folder import MAX_FILE, Folder
@@ -93,7 +94,7 @@ def list_files(ctx: Context, folder: str = "") -> dict[str, Any]:
 def read_file(ctx: Context, path: str) -> dict[str, Any]:
     """Read a text file."""
     data = Folder(ctx.settings.files_folder).read(path).data
-    text = _as_text(data, path)
+    text = redaction.redact(_as_text(data, path))  # before the cut: half a secret is not known any more
     cut = {"cut": True} if len(text) > SHOWN_TEXT else {}
     return {
         "path": path,

@@ -8,6 +8,7 @@ import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from surefoot import redaction
 from surefoot.errors import ToolError
 from surefoot.tools.decorator import tool
 from surefoot.tools.kits import fetching
@@ -84,6 +85,7 @@ def _readable(answer: Fetched, whose: str) -> Page:
     text = answer.text
     if "\0" in text[:1000]:
         raise ToolError(f"{whose} is no text.", "Fetch a page of text.", kind=kind)
+    text = redaction.redact(text)  # before any cut: half a secret is not known any more
     return page_of(text) if kind in _HTML else Page("", tidy(text) if kind == "text/plain" else text.strip())
 
 
@@ -156,7 +158,7 @@ def _hits(status: int, answer: Fetched, query: str) -> dict[str, Any]:
 
 
 def _hit(one: dict[str, Any]) -> dict[str, str]:
-    text = tidy(str(one.get("content") or ""))
+    text = redaction.redact(tidy(str(one.get("content") or "")))
     return {
         "title": " ".join(str(one.get("title") or "").split()),
         "url": str(one["url"]),
