@@ -24,6 +24,8 @@ MAX_ENUMERATED = 64
 FREE_DEPTH = 2
 """Levels below a value of any type. Deeper ones were never needed and each level multiplies the rules."""
 
+NOT_ANGLE = r'[^"\\<\x00-\x1F\x7F] | "\\" ["\\/bfnrt]'
+"""How a text begins where placeholders are possible: `<` begins a placeholder, and nothing that only looks like one."""
 CHAR = r'[^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]'
 """One character of a JSON text. No `\\u` escapes: they allow half a surrogate pair, and models write UTF-8."""
 DIGITS = "[1-9] [0-9]{0,14}"  # 15 digits survive a double unchanged
@@ -108,9 +110,13 @@ class ValueRules:
         book: where the rules go.
         document: the schema that `$ref` pointers start from.
         placeholder: name of a rule that may stand for any value, or None.
+        angle: a text may begin with `<`.
     """
 
-    def __init__(self, book: RuleBook, document: dict[str, Any], placeholder: str | None = None) -> None:
+    def __init__(
+        self, book: RuleBook, document: dict[str, Any], placeholder: str | None = None, *, angle: bool = True
+    ) -> None:
+        self._angle = angle
         self._book = book
         self._document = document
         self._placeholder = placeholder
@@ -121,11 +127,15 @@ class ValueRules:
         alternatives = self._alternatives(schema)
         if not nullable:
             alternatives = [one for one in alternatives if one != '"null"'] or alternatives
-        if self._placeholder and self._book.add("text", self._text({})) not in alternatives:
+        if self._placeholder and not self._any_text_in(alternatives):
             alternatives.append(self._placeholder)
         if len(alternatives) == 1 and re.fullmatch(r"[a-z][a-z0-9-]*", alternatives[0]):
             return alternatives[0]
         return self._book.add("value", " | ".join(alternatives))
+
+    def _any_text_in(self, alternatives: list[str]) -> bool:
+        """Any text may be written there, what looks like a placeholder too."""
+        return self._angle and self._book.add("text", self._text({})) in alternatives
 
     def arguments(self, schema: dict[str, Any]) -> str:
         """The rule for the argument object of a tool: one that declares no properties takes none."""
@@ -200,8 +210,12 @@ class ValueRules:
     def _text(self, schema: dict[str, Any]) -> str:
         char = self._book.add("char", CHAR)
         low = min(int(schema.get("minLength", 0)), MAX_TEXT)
-        high = min(int(schema.get("maxLength", MAX_TEXT)), MAX_TEXT)
-        return rf'"\"" {char}{{{low},{max(low, high)}}} "\""'
+        high = max(low, min(int(schema.get("maxLength", MAX_TEXT)), MAX_TEXT))
+        if self._angle or high == 0:
+            return rf'"\"" {char}{{{low},{high}}} "\""'
+        first = self._book.add("first", NOT_ANGLE)
+        body = rf"{first} {char}{{{max(low - 1, 0)},{high - 1}}}"
+        return rf'"\"" {body} "\""' if low else rf'"\"" ({body})? "\""'
 
     def _integers(self, schema: dict[str, Any]) -> list[str]:
         low, high = _low(schema, whole=True), _high(schema)

@@ -95,7 +95,8 @@ def lines_grammar(
     book = RuleBook()
     first, later = _positions(book, placeholders=placeholders, max_calls=max_calls)
     lines = [
-        book.add("line", " | ".join(_line(book, tool, mark) for tool in allowed)) for mark in (first, later)
+        book.add("line", " | ".join(_line(book, tool, mark, placeholders) for tool in allowed))
+        for mark in (first, later)
     ]
     if reply:
         return book.text(f'({lines[0]} "\\n" ({lines[1]} "\\n"){{0,{max_calls - 1}}})? {literal(reply)}')
@@ -146,15 +147,20 @@ def _sequence(
     names = []
     for mark in _positions(book, placeholders=placeholders, max_calls=most):
         bodies = [
-            f'{literal(head)} {ValueRules(book, tool.parameters, mark).arguments(tool.parameters)} "}}"'
+            f'{literal(head)} {_rules(book, tool, mark, placeholders).arguments(tool.parameters)} "}}"'
             for tool, head in zip(tools, heads, strict=True)
         ]
         names.append(book.add("call", " | ".join(bodies)))
     return f"{names[0]} ({literal(separator)} {names[1]}){{0,{most - 1}}}" if most > 1 else names[0]
 
 
-def _line(book: RuleBook, tool: ToolSpec, placeholder: str | None) -> str:
-    rules = ValueRules(book, tool.parameters, placeholder)
+def _rules(book: RuleBook, tool: ToolSpec, placeholder: str | None, possible: bool) -> ValueRules:
+    """Where placeholders are possible, the first call included, no other text may look like one."""
+    return ValueRules(book, tool.parameters, placeholder, angle=not possible)
+
+
+def _line(book: RuleBook, tool: ToolSpec, placeholder: str | None, possible: bool) -> str:
+    rules = _rules(book, tool, placeholder, possible)
     members = rules.members(rules.object_of(tool.parameters))
     pairs = [(f"{literal(key + '=')} {rule}", must) for key, rule, must in members]
     return " ".join(part for part in (literal(tool.name + "("), rules.listed(pairs), '")"') if part)
