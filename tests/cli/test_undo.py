@@ -51,7 +51,8 @@ def test_undo_twice_is_already_done(noted):
     ran = noted("undo")
     assert ran.code == 0
     assert "it is as it was before" in ran.out
-    assert "0 changes taken back" in ran.err
+    assert "0 changes taken back." in ran.err
+    assert "makes them again" not in ran.err
 
 
 def test_redo_makes_it_again_under_its_own_words(noted):

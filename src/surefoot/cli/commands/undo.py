@@ -138,5 +138,8 @@ def _show_end(cli: Cli, report: UndoReport, what: str, short: str) -> None:
     if what == "preview":
         cli.out.note([(f"  {cli.texts('undo.preview.end', run=short)}", "dim")])
         return
+    if not report.taken_back:
+        cli.out.note([(f"  {cli.texts(f'undo.{what}.none')}", "dim")])
+        return
     words = cli.texts.count(f"undo.{what}.end", report.taken_back, run=short)
     cli.out.note([(f"  {words}", "dim")])
