@@ -131,6 +131,12 @@ def main() -> int:
     return report(cold, kept[0], calls, as_json=options.json)
 
 
+def shown(entry: dict[str, Any]) -> str:
+    """Tokens and seconds of one plan."""
+    tokens = f"{entry['prompt']:6.0f} prompt tokens, {entry['evaluated']:5.0f} evaluated"
+    return f"{tokens}, {entry['seconds']:5.1f} s"
+
+
 def report(cold: list[dict[str, Any]], kept: dict[str, Any], calls: dict[int, int], *, as_json: bool) -> int:
     """Print, and judge."""
     first, later = cold[0], cold[1:]
@@ -143,15 +149,14 @@ def report(cold: list[dict[str, Any]], kept: dict[str, Any], calls: dict[int, in
         data = {"first": first, "later": later, "kept": kept, "share": share, "worst": worst, "calls": calls}
         print(json.dumps(data, ensure_ascii=False))
         return 0 if reached else 1
+    prompt = statistics.median(entry["prompt"] for entry in later)
+    print(f"first query, nothing kept    {shown(first)}")
     print(
-        f"first query, nothing kept    {first['prompt']:5d} prompt tokens, {first['evaluated']:5d} evaluated, {first['seconds']:5.1f} s"
-    )
-    print(
-        f"later queries, median        {statistics.median(e['prompt'] for e in later):5.0f} prompt tokens, {evaluated:5.0f} evaluated, {seconds:5.1f} s"
+        f"later queries, median        {shown({'prompt': prompt, 'evaluated': evaluated, 'seconds': seconds})}"
     )
     print(f"  evaluated, of the first's  {share:.1%} (worst {worst:.1%}); goal under {GOAL:.0%}")
     print(
-        f"new process, prefix kept     {kept['prompt']:5d} prompt tokens, {kept['evaluated']:5d} evaluated, {kept['seconds']:5.1f} s after {kept['ready']:.1f} s of loading"
+        f"new process, prefix kept     {shown(kept)}, behind {kept['ready']:.1f} s of loading and restoring"
     )
     print(f"output tokens of a plan      {statistics.median(e['output'] for e in cold):5.0f}")
     print("model calls for 1 to 5 steps " + ", ".join(f"{steps}: {count}" for steps, count in calls.items()))

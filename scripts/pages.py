@@ -291,7 +291,7 @@ Options of every command:
 """
 
 
-def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - Typer's own classes
+def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
     for name, child in command.commands.items():
         if hasattr(child, "commands"):
             yield from _leaves(f"{path} {name}", child)
@@ -299,7 +299,7 @@ def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN4
             yield f"{path} {name}", child
 
 
-def _command(path: str, command: Any) -> str:  # noqa: ANN401
+def _command(path: str, command: Any) -> str:
     usage = " ".join([path, *command.collect_usage_pieces(_context(command))])
     parts = [f"## {path}", inspect.cleandoc(command.help or ""), f"```\n{usage}\n```"]
     options = _options(command)
@@ -307,11 +307,11 @@ def _command(path: str, command: Any) -> str:  # noqa: ANN401
     return "\n\n".join(parts)
 
 
-def _context(command: Any) -> Any:  # noqa: ANN401
+def _context(command: Any) -> Any:
     return command.context_class(command)
 
 
-def _options(command: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def _options(command: Any) -> list[tuple[str, str]]:
     skipped = {"help", "install_completion", "show_completion"}
     wanted = [
         item for item in command.params if item.param_type_name == "option" and item.name not in skipped

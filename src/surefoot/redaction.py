@@ -57,14 +57,14 @@ def redact(text: str) -> str:
     return "".join(pieces) + text[done:]
 
 
-def redact_json(value: Any) -> Any:  # noqa: ANN401 - any JSON value in, the same shape out
+def redact_json(value: Any) -> Any:
     """The same for every text inside a JSON value, keys included."""
     if not _secrets.get():
         return value
     return _walk(value)
 
 
-def _walk(value: Any) -> Any:  # noqa: ANN401
+def _walk(value: Any) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):

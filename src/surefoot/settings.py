@@ -62,7 +62,7 @@ class AnyCase(dict[str, Policy]):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and super().__contains__(name.casefold())
 
-    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as dict.get
+    def get(self, name: str, default: Any = None) -> Any:
         """The policy of that name, else `default`."""
         return super().get(name.casefold(), default)
 
@@ -207,7 +207,7 @@ class Settings(BaseSettings):
         return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls, settings_file()))
 
 
-def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - any field's value
+def load_settings(**overrides: Any) -> Settings:
     """The settings in force: `overrides` over the environment over the file.
 
     Raises:

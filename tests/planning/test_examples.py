@@ -33,7 +33,12 @@ def test_examples_follow_the_catalogue():
     """One is shown only with all its tools; no tool, or only foreign ones: none, not even those without calls."""
     some = examples(["addTask", "addNote", "addEvent", "listTasks"])
     assert 0 < len(some) < len(examples(BUILT_IN.names))
-    assert {call.name for one in some for call in one.calls} <= {"addTask", "addNote", "addEvent", "listTasks"}
+    assert {call.name for one in some for call in one.calls} <= {
+        "addTask",
+        "addNote",
+        "addEvent",
+        "listTasks",
+    }
     assert any(one.reply for one in some)
     assert examples(["webSearch"]) == examples([]) == ()
 

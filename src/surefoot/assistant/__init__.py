@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Assistant", "RunHandle", "RunResult"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     homes = {"Assistant": "assistant", "RunHandle": "handle", "RunResult": "handle"}

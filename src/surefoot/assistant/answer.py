@@ -96,7 +96,7 @@ def _failures(reports: Sequence[StepReport]) -> list[str]:
     return lines
 
 
-def _short(result: Any) -> str:  # noqa: ANN401 - JSON
+def _short(result: Any) -> str:
     """A kit's own sentence where it has one, else the JSON."""
     if isinstance(result, dict) and set(result) <= {"id", "message", "title"} and "message" in result:
         return str(result["message"])

@@ -21,7 +21,7 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - the application
+def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from surefoot.cli.root import app

@@ -72,7 +72,7 @@ def told(out: Out, error: Exception, *, debug: bool) -> int:
     return UNEXPECTED
 
 
-def _usage(out: Out, error: Any) -> int:  # noqa: ANN401 - Typer's own class
+def _usage(out: Out, error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "surefoot"
     show(out, "usage", error.format_message().strip(), out.texts("error.usage_move", command=path))

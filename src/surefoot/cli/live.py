@@ -133,7 +133,7 @@ class Renderer:
     def _intended(self, data: Data) -> None:
         self._calls[data["call"]] = data
 
-    def _of(self, data: Data, key: str, default: Any = 0) -> Any:  # noqa: ANN401 - any JSON
+    def _of(self, data: Data, key: str, default: Any = 0) -> Any:
         """A field of the call: from this event, else from the one that told of its start."""
         return data.get(key, self._calls.get(data["call"], {}).get(key, default))
 

@@ -160,7 +160,7 @@ class Out:
         self.wait_for("")
         self.out.line(line)
 
-    def json(self, value: Any) -> None:  # noqa: ANN401 - any JSON
+    def json(self, value: Any) -> None:
         """JSON, one object or list, indented; in ASCII where the stream cannot show everything."""
         self.wait_for("")
         unicode = self.out.can_show("✓漢")

@@ -29,8 +29,8 @@ class Group(TyperGroup):
         complete_var: str | None = None,
         standalone_mode: bool = True,
         windows_expand_args: bool = True,
-        **extra: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        **extra: Any,
+    ) -> Any:
         """Run; leave the process with the exit code, or return it without `standalone_mode`."""
         given = list(sys.argv[1:] if args is None else args)
         flags, rest = split_flags(given)
@@ -41,7 +41,7 @@ class Group(TyperGroup):
             translate(self, texts)
         run = super().main
 
-        def work() -> Any:  # noqa: ANN401 - what a command returns
+        def work() -> Any:
             return run(
                 rest,
                 prog_name or "surefoot",
@@ -65,7 +65,7 @@ def split_flags(arguments: list[str]) -> tuple[set[str], list[str]]:
     return flags, [word for place, word in enumerate(arguments) if place >= end or word not in ANYWHERE]
 
 
-def translate(command: Any, texts: Texts, path: str = "") -> None:  # noqa: ANN401 - Typer's own classes
+def translate(command: Any, texts: Texts, path: str = "") -> None:
     """Put the help texts of a command, its options and its commands into the interface's language."""
     key = f"help{path}"
     if texts.has(f"{key}._"):

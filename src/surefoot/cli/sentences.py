@@ -60,12 +60,12 @@ def call_words(tool: str, arguments: Mapping[str, Any]) -> str:
     return f"{visible(tool)}({listed})"
 
 
-def value_words(value: Any) -> str:  # noqa: ANN401 - any JSON
+def value_words(value: Any) -> str:
     """A value as JSON in one line, with everything that cannot be seen written out."""
     return visible(json.dumps(value, ensure_ascii=False))
 
 
-def result_words(texts: Texts, result: Any) -> str:  # noqa: ANN401 - any JSON
+def result_words(texts: Texts, result: Any) -> str:
     """What a call came to: its own sentence where it has one, else how many, else the value."""
     if isinstance(result, dict) and isinstance(result.get("message"), str):
         return one_line(result["message"])

@@ -17,7 +17,7 @@ _canonical = json.JSONEncoder(
 ).encode
 
 
-def dump(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def dump(value: Any) -> str:
     """Canonical JSON, registered secrets masked: sorted keys, no ASCII escapes. Equal values give equal text.
 
     Half a surrogate pair, which no encoding can write, stays an escape; a number that JSON lacks becomes its name
@@ -44,7 +44,7 @@ _QUICK = (
 )
 
 
-def _quickly(value: Any) -> str | None:  # noqa: ANN401
+def _quickly(value: Any) -> str | None:
     """The same text at a fifth of the cost, for all but odd values; None for those.
 
     Every call is written with eight of them. A null is left to the slow way, since orjson writes NaN as one.
@@ -56,12 +56,12 @@ def _quickly(value: Any) -> str | None:  # noqa: ANN401
     return None if b"null" in text else text.decode()
 
 
-def dump_optional(value: Any) -> str | None:  # noqa: ANN401
+def dump_optional(value: Any) -> str | None:
     """The same; None stays None."""
     return None if value is None else dump(value)
 
 
-def load(text: str | None) -> Any:  # noqa: ANN401 - what was dumped
+def load(text: str | None) -> Any:
     """The value of JSON text; None for None."""
     return None if text is None else json.loads(text)
 
@@ -103,14 +103,14 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _dump_odd(value: Any) -> str:  # noqa: ANN401
+def _dump_odd(value: Any) -> str:
     try:
         return json.dumps(_named(value), sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (ValueError, RecursionError) as error:  # it holds itself
         raise _no_json(value, error) from error
 
 
-def _named(value: Any) -> Any:  # noqa: ANN401
+def _named(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     if isinstance(value, dict):
@@ -120,7 +120,7 @@ def _named(value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def _no_json(value: Any, error: Exception) -> MisuseError:  # noqa: ANN401
+def _no_json(value: Any, error: Exception) -> MisuseError:
     shown = redaction.redact(type(value).__name__)
     return MisuseError(
         f"The journal keeps JSON; a value of type {shown} is none: {redaction.redact(str(error))}.",

@@ -73,7 +73,7 @@ class Change:
         self._steps: list[Callable[[], None]] = []
         self._new_events: dict[str, int] = {}
 
-    def put(self, into: dict[str, Any], key: str, value: Any) -> None:  # noqa: ANN401 - a row
+    def put(self, into: dict[str, Any], key: str, value: Any) -> None:
         """Set an entry."""
         self._steps.append(lambda: into.__setitem__(key, value))
 

@@ -14,7 +14,7 @@ from surefoot.storage.prepared import Prepared
 _LIMIT = bindparam("most", type_=Integer)
 
 
-def _columns(table: Any, names: tuple[str, ...]) -> list[ColumnElement[Any]]:  # noqa: ANN401 - a Table
+def _columns(table: Any, names: tuple[str, ...]) -> list[ColumnElement[Any]]:
     return [table.c[name] for name in names]
 
 
@@ -70,7 +70,7 @@ RUNS_LEASED = Prepared(
 _CALL = _columns(calls, rows.CALL_COLUMNS)
 
 
-def _last(column: ColumnElement[Any], of_run: ColumnElement[Any]) -> Any:  # noqa: ANN401 - a scalar subquery
+def _last(column: ColumnElement[Any], of_run: ColumnElement[Any]) -> Any:
     last = select(func.coalesce(func.max(column), 0)).where(of_run == bindparam("of_run"))
     return last.correlate(None).scalar_subquery()
 

@@ -98,7 +98,7 @@ class Run:
     owner: str = ""
     fence: int = 0
 
-    def with_(self, **changes: Any) -> Run:  # noqa: ANN401 - any field's value
+    def with_(self, **changes: Any) -> Run:
         """A copy with these fields changed."""
         return _changed(self, changes)
 
@@ -136,7 +136,7 @@ class Call:
         """It changed something that can be taken back, and has not been."""
         return self.status is CallStatus.DONE and self.undo_version > 0 and not self.undone_by
 
-    def with_(self, **changes: Any) -> Call:  # noqa: ANN401 - any field's value
+    def with_(self, **changes: Any) -> Call:
         """A copy with these fields changed."""
         return _changed(self, changes)
 

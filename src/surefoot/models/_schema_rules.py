@@ -93,7 +93,7 @@ def literal(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
-def json_literal(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def json_literal(value: Any) -> str:
     """The JSON spelling of `value` as a GBNF literal; lone surrogates stay escaped."""
     spelled = json.dumps(value, ensure_ascii=False)
     try:
@@ -122,7 +122,7 @@ class ValueRules:
         self._placeholder = placeholder
         self._refs: dict[str, str] = {}
 
-    def value(self, schema: Any, *, nullable: bool = True) -> str:  # noqa: ANN401 - a schema, or true
+    def value(self, schema: Any, *, nullable: bool = True) -> str:
         """The name of the rule for a value of `schema`. Not `nullable`: null is no choice where there is another."""
         alternatives = self._alternatives(schema)
         if not nullable:
@@ -153,7 +153,7 @@ class ValueRules:
         found = [(key, self.value(properties.get(key, True)), True) for key in required]
         return found + [(key, self.value(properties[key], nullable=False), False) for key in optional]
 
-    def _alternatives(self, schema: Any) -> list[str]:  # noqa: ANN401
+    def _alternatives(self, schema: Any) -> list[str]:
         if schema is True or schema == {}:
             return [self._any(FREE_DEPTH)]
         if not isinstance(schema, dict):
@@ -295,7 +295,7 @@ class ValueRules:
             self._book.define(name, " | ".join(self._alternatives(target)))
         return self._refs[pointer]
 
-    def _follow(self, pointer: str) -> Any:  # noqa: ANN401
+    def _follow(self, pointer: str) -> Any:
         """What a pointer means, through pointers to pointers."""
         seen = [pointer]
         while True:
@@ -306,7 +306,7 @@ class ValueRules:
                 raise MisuseError(f"The schema refers in a circle: {' -> '.join([*seen, target['$ref']])}.")
             seen.append(target["$ref"])
 
-    def _at(self, pointer: str) -> Any:  # noqa: ANN401
+    def _at(self, pointer: str) -> Any:
         target: Any = self._document
         for part in pointer.removeprefix("#").strip("/").split("/"):
             key = part.replace("~1", "/").replace("~0", "~")

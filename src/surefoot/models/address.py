@@ -271,7 +271,7 @@ def _without_user(text: str) -> str:
     return re.sub(r"//[^/?#]*@", "//", text)[:200]
 
 
-def _refused(shown: str, reason: str, **details: Any) -> AddressRefusedError:  # noqa: ANN401 - JSON values
+def _refused(shown: str, reason: str, **details: Any) -> AddressRefusedError:
     return AddressRefusedError(
         f"{shown} {reason}.",
         "Only public http and https addresses may be opened, and those set in the settings.",

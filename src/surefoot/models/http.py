@@ -109,10 +109,10 @@ class ProviderClient:
         """A deadline by this client's clock."""
         return Deadline(seconds, self._clock)
 
-    async def json(self, method: str, path: str, body: object = None, *, deadline: Deadline) -> Any:  # noqa: ANN401 - whatever JSON the provider sends
+    async def json(self, method: str, path: str, body: object = None, *, deadline: Deadline) -> Any:
         """One JSON answer, tried again when it passingly fails."""
 
-        async def once() -> Any:  # noqa: ANN401
+        async def once() -> Any:
             async with self._response(method, path, body, deadline) as response:
                 content = await self._within(response.aread(), deadline)
             return self._parse(content.decode("utf-8", "replace"))
@@ -281,7 +281,7 @@ class ProviderClient:
             passing=not self._local and not insecure,
         )
 
-    def _parse(self, text: str) -> Any:  # noqa: ANN401
+    def _parse(self, text: str) -> Any:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -231,7 +231,7 @@ async def list_models(client: ProviderClient, deadline: Deadline) -> list[str]:
     return [str(entry.get("name") or entry.get("model")) for entry in models or () if isinstance(entry, dict)]
 
 
-def read_capabilities(shown: Any, *, local: bool) -> Capabilities:  # noqa: ANN401 - JSON of /api/show
+def read_capabilities(shown: Any, *, local: bool) -> Capabilities:
     """What `/api/show` says: `capabilities`, and `<architecture>.context_length` in `model_info`."""
     if not isinstance(shown, dict):
         raise ProviderError("Ollama's /api/show answered with no object.")

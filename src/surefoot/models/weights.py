@@ -355,7 +355,7 @@ def _silent(_what: str, _done: int, _total: int) -> None:
     return None
 
 
-def _try(lock: Any) -> bool:  # noqa: ANN401 - filelock is imported when used
+def _try(lock: Any) -> bool:
     from filelock import Timeout
 
     try:

@@ -40,6 +40,6 @@ def _key(key: str) -> str:
     return key if _PLAIN_KEY.fullmatch(key) else _json(key)
 
 
-def _json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def _json(value: Any) -> str:
     """JSON on one line. A closing tag of thinking is escaped, as everything before it would be dropped."""
     return _CLOSING_TAG.sub(r"<\\/", json.dumps(value, ensure_ascii=False))

@@ -61,11 +61,11 @@ def _is_made_up(
     return any(_writes(tools.get(outline.steps[found.step - 1].tool)) for found in sources if found.step)
 
 
-def _writes(tool: Any) -> bool:  # noqa: ANN401 - a tool of any catalogue
+def _writes(tool: Any) -> bool:
     return getattr(tool, "effect", None) is Effect.WRITE
 
 
-def _trimmed(step: Step, tool: Any, words: list[str]) -> Step:  # noqa: ANN401
+def _trimmed(step: Step, tool: Any, words: list[str]) -> Step:
     if step.kind is not StepKind.TOOL or not _writes(tool):
         return step
     properties = tool.parameters.get("properties", {})
@@ -80,7 +80,7 @@ def _trimmed(step: Step, tool: Any, words: list[str]) -> Step:  # noqa: ANN401
     return replace(step, arguments={k: v for k, v in step.arguments.items() if k not in dropped})
 
 
-def _is_free(schema: Any) -> bool:  # noqa: ANN401 - a JSON Schema
+def _is_free(schema: Any) -> bool:
     """Any text or list of texts, as far as the schema says."""
     text = str(schema)
     return "'string'" in text and not any(
@@ -88,7 +88,7 @@ def _is_free(schema: Any) -> bool:  # noqa: ANN401 - a JSON Schema
     )
 
 
-def _is_foreign(value: Any, words: list[str]) -> bool:  # noqa: ANN401 - any JSON value
+def _is_foreign(value: Any, words: list[str]) -> bool:
     """A text of words none of which was said. What holds a figure or a placeholder, or reads as a date, is not."""
     if isinstance(value, list):
         return bool(value) and all(_is_foreign(item, words) for item in value)

@@ -67,7 +67,7 @@ def _constant(name: str) -> str:
 _decoder: Final = json.JSONDecoder(parse_constant=_constant)
 
 
-def _scrubbed(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _scrubbed(value: Any) -> Any:
     """The value without lone surrogates, which no database and no wire takes."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
@@ -82,7 +82,7 @@ _MAX_DEPTH: Final = 4
 """`{"plan": {"steps": [{...}]}}` has three levels; deeper is no plan."""
 
 
-def _items(value: Any, known: Vocabulary, depth: int) -> list[Item]:  # noqa: ANN401
+def _items(value: Any, known: Vocabulary, depth: int) -> list[Item]:
     if depth > _MAX_DEPTH:
         return []
     if isinstance(value, str):
@@ -126,7 +126,7 @@ def _is_known(name: str, known: Vocabulary) -> bool:
     return name in known.shapes or name in {MEMORY, REPLY}
 
 
-def _object(value: Any) -> dict[str, Any]:  # noqa: ANN401
+def _object(value: Any) -> dict[str, Any]:
     """Arguments as an object; a JSON text of one is decoded, a text for `reply` kept."""
     if isinstance(value, str):
         found = value_at(value, 0) if value.lstrip()[:1] == "{" else None

@@ -22,7 +22,7 @@ class Bare(str):
     __slots__ = ()
 
 
-def literal(text: str) -> Any:  # noqa: ANN401 - any JSON scalar
+def literal(text: str) -> Any:
     """The number, boolean or null that an unquoted text spells in JSON or Python; else the text itself."""
     if text in _LITERALS:
         return _LITERALS[text]
@@ -34,7 +34,7 @@ def literal(text: str) -> Any:  # noqa: ANN401 - any JSON scalar
     return text
 
 
-def unwrapped(value: Any) -> Any:  # noqa: ANN401 - any value in, the same out
+def unwrapped(value: Any) -> Any:
     """The value with every `Bare` read as the literal it spells."""
     if isinstance(value, Bare):
         return literal(str(value))

@@ -59,7 +59,7 @@ def read(text: str) -> Placeholder | None:
     return None
 
 
-def find(value: Any, before: int) -> tuple[tuple[Placeholder, ...], bool]:  # noqa: ANN401 - any JSON value
+def find(value: Any, before: int) -> tuple[tuple[Placeholder, ...], bool]:
     """The placeholders in a value of step number `before`, without repeats, and whether one names no earlier step."""
     found: dict[str, Placeholder] = {}
     astray = False
@@ -81,7 +81,7 @@ def _in_text(text: str) -> Iterator[Placeholder]:
             yield placeholder
 
 
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -93,7 +93,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
             yield from _texts(item)
 
 
-def fill(value: Any, found: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def fill(value: Any, found: Mapping[str, Any]) -> Any:
     """A new value with each placeholder text in `found` replaced.
 
     One that fills a whole text keeps the type of what it stands for; inside a longer text it is written out. What is
@@ -108,7 +108,7 @@ def fill(value: Any, found: Mapping[str, Any]) -> Any:  # noqa: ANN401
     return value
 
 
-def _fill_text(text: str, found: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _fill_text(text: str, found: Mapping[str, Any]) -> Any:
     if text.strip() in found:
         return found[text.strip()]
     if "<" not in text:
@@ -118,12 +118,12 @@ def _fill_text(text: str, found: Mapping[str, Any]) -> Any:  # noqa: ANN401
     )
 
 
-def _written(value: Any) -> str:  # noqa: ANN401
+def _written(value: Any) -> str:
     """A value inside a text: lists of plain values with commas, nothing else is ever put there."""
     return ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
 
 
-def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:  # noqa: ANN401
+def renumbered(value: Any, numbers: Mapping[int, int]) -> Any:
     """The value with the step numbers of its placeholders changed; a step that is missing from `numbers` becomes 0."""
     if isinstance(value, str):
         return (
@@ -192,7 +192,7 @@ def _combined(
     return Found(tuple(fill(arguments, single | dict(zip(fanned, row, strict=True))) for row in rows))
 
 
-def _one(placeholder: Placeholder, result: Any, tool: str) -> Any:  # noqa: ANN401 - None: not found
+def _one(placeholder: Placeholder, result: Any, tool: str) -> Any:
     """The one value that is meant, or None."""
     asked = _parts(placeholder.what)
     if _is_plain(result):
@@ -205,7 +205,7 @@ def _one(placeholder: Placeholder, result: Any, tool: str) -> Any:  # noqa: ANN4
     return value if _is_usable(value) else None
 
 
-def _each_item(placeholder: Placeholder, result: Any, tool: str) -> list[Any] | None:  # noqa: ANN401
+def _each_item(placeholder: Placeholder, result: Any, tool: str) -> list[Any] | None:
     """The field of every object of the one list in the result, or None."""
     asked = _parts(placeholder.what)
     plain = _plain_list(result)
@@ -225,13 +225,13 @@ def _each_item(placeholder: Placeholder, result: Any, tool: str) -> list[Any] | 
     return values if all(_is_usable(value) for value in values) else None
 
 
-def _plain_list(result: Any) -> list[Any] | None:  # noqa: ANN401
+def _plain_list(result: Any) -> list[Any] | None:
     if isinstance(result, list) and result and all(_is_plain(item) and item is not None for item in result):
         return result
     return None
 
 
-def _objects(result: Any) -> list[tuple[dict[str, Any], str]]:  # noqa: ANN401
+def _objects(result: Any) -> list[tuple[dict[str, Any], str]]:
     """The objects a result is about, each with the name it stands under: itself, its one list, or its one object."""
     listed = _listed(result)
     if listed is not None:
@@ -243,7 +243,7 @@ def _objects(result: Any) -> list[tuple[dict[str, Any], str]]:  # noqa: ANN401
     return inner if len(inner) == 1 and not own else [(result, "")]
 
 
-def _listed(result: Any) -> tuple[list[dict[str, Any]], str] | None:  # noqa: ANN401
+def _listed(result: Any) -> tuple[list[dict[str, Any]], str] | None:
     """The one list of objects in a result and its name; an empty list counts."""
     lists = [(result, "")] if isinstance(result, list) else []
     if isinstance(result, dict):
@@ -292,11 +292,11 @@ def _nouns(name: str) -> set[str]:
     return parts | singular | {part + "s" for part in parts}
 
 
-def _is_plain(value: Any) -> bool:  # noqa: ANN401
+def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float, bool))
 
 
-def _is_usable(value: Any) -> bool:  # noqa: ANN401
+def _is_usable(value: Any) -> bool:
     """Something that may be an argument: a plain value or a list of them."""
     if isinstance(value, list):
         return all(_is_plain(item) for item in value)

@@ -167,7 +167,7 @@ def _fitted(arguments: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
     }
 
 
-def _fitted_value(value: Any, schema: Any, shape: Shape) -> Any:  # noqa: ANN401 - any JSON value
+def _fitted_value(value: Any, schema: Any, shape: Shape) -> Any:
     allowed = types_of(schema, shape.schema)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and type_of(value) not in allowed:
         return str(value) if "string" in allowed else typed(value, schema, shape.schema)
@@ -208,7 +208,7 @@ def labelled(results: Mapping[int, Any]) -> str:
     )
 
 
-def _data(result: Any, room: int) -> str:  # noqa: ANN401 - any JSON value
+def _data(result: Any, room: int) -> str:
     text = (
         result
         if isinstance(result, str)
@@ -273,7 +273,7 @@ def _from_text(text: str, shape: Shape, known: Vocabulary) -> list[dict[str, Any
     return [step.arguments for step in steps]
 
 
-def _objects(value: Any, shape: Shape) -> list[dict[str, Any]] | None:  # noqa: ANN401 - any JSON value
+def _objects(value: Any, shape: Shape) -> list[dict[str, Any]] | None:
     """The argument objects in a JSON answer: calls, a list of them, or the bare arguments."""
     if isinstance(value, dict) and isinstance(value.get("calls"), list) and "calls" not in shape.properties:
         value = value["calls"]
@@ -282,7 +282,7 @@ def _objects(value: Any, shape: Shape) -> list[dict[str, Any]] | None:  # noqa: 
     return None if any(item is None for item in found) else [item for item in found if item is not None]
 
 
-def _object(item: Any, shape: Shape) -> dict[str, Any] | None:  # noqa: ANN401
+def _object(item: Any, shape: Shape) -> dict[str, Any] | None:
     if not isinstance(item, dict):
         return None
     if isinstance(item.get("name"), str) and ("arguments" in item or item["name"] == shape.name):

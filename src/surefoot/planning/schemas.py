@@ -44,7 +44,7 @@ def calls_schema(parameters: Schema, most: int) -> Schema:
     }
 
 
-def widened(schema: Any, root: Any = None, depth: int = 0) -> Any:  # noqa: ANN401 - a JSON Schema
+def widened(schema: Any, root: Any = None, depth: int = 0) -> Any:
     """The schema with a text allowed in place of every value inside it, for placeholders."""
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return schema
@@ -57,7 +57,7 @@ def widened(schema: Any, root: Any = None, depth: int = 0) -> Any:  # noqa: ANN4
     return wide
 
 
-def _or_text(part: Any, root: Any, depth: int) -> Any:  # noqa: ANN401
+def _or_text(part: Any, root: Any, depth: int) -> Any:
     inner = widened(part, root, depth + 1)
     plain_text = isinstance(part, dict) and "enum" not in part and "const" not in part
     if plain_text and "string" in types_of(part, root) and not {"pattern", "format", "maxLength"} & set(part):

@@ -17,7 +17,7 @@ _MAX_HOPS = 16
 """References followed in one schema; a schema that refers to itself must not hang us."""
 
 
-def resolved(schema: Any, root: Schema) -> Schema:  # noqa: ANN401 - a schema may be `true`
+def resolved(schema: Any, root: Schema) -> Schema:
     """The schema with local `$ref`s followed; anything that is no object allows everything."""
     for _ in range(_MAX_HOPS):
         if not isinstance(schema, dict):
@@ -29,7 +29,7 @@ def resolved(schema: Any, root: Schema) -> Schema:  # noqa: ANN401 - a schema ma
     return {}
 
 
-def _at(root: Schema, path: list[str]) -> Any:  # noqa: ANN401 - whatever lies there
+def _at(root: Schema, path: list[str]) -> Any:
     place: Any = root
     for part in path:
         if not isinstance(place, dict):
@@ -38,7 +38,7 @@ def _at(root: Schema, path: list[str]) -> Any:  # noqa: ANN401 - whatever lies t
     return place
 
 
-def types_of(schema: Any, root: Schema, depth: int = 0) -> frozenset[str]:  # noqa: ANN401
+def types_of(schema: Any, root: Schema, depth: int = 0) -> frozenset[str]:
     """The JSON types a schema allows, `integer` also where `number` is allowed."""
     schema = resolved(schema, root)
     if depth > _MAX_HOPS:
@@ -62,7 +62,7 @@ def _types_of_enum(schema: Schema) -> frozenset[str]:
     return frozenset({"array"}) if "items" in schema else _ALL_TYPES
 
 
-def type_of(value: Any) -> str:  # noqa: ANN401
+def type_of(value: Any) -> str:
     """The JSON type of a value; a whole float is a number."""
     if value is None:
         return "null"
@@ -80,7 +80,7 @@ def type_of(value: Any) -> str:  # noqa: ANN401
     return "unknown"
 
 
-def typed(value: Any, schema: Any, root: Schema) -> Any:  # noqa: ANN401
+def typed(value: Any, schema: Any, root: Schema) -> Any:
     """The value in the type its schema asks for, where it can be read so; else as it was written."""
     allowed = types_of(schema, root)
     if isinstance(value, str):
@@ -92,7 +92,7 @@ def typed(value: Any, schema: Any, root: Schema) -> Any:  # noqa: ANN401
     return _whole(value, allowed)
 
 
-def _typed_text(value: str, allowed: frozenset[str], schema: Any, root: Schema) -> Any:  # noqa: ANN401
+def _typed_text(value: str, allowed: frozenset[str], schema: Any, root: Schema) -> Any:
     bare = isinstance(value, Bare)
     text = str(value)
     if bare:
@@ -106,7 +106,7 @@ def _typed_text(value: str, allowed: frozenset[str], schema: Any, root: Schema) 
     return _decoded(text, allowed, schema, root)
 
 
-def _decoded(text: str, allowed: frozenset[str], schema: Any, root: Schema) -> Any:  # noqa: ANN401
+def _decoded(text: str, allowed: frozenset[str], schema: Any, root: Schema) -> Any:
     """A text where the schema allows none: the value it spells, if that is of an allowed type."""
     stripped = text.strip()
     read: Any = literal(
@@ -123,14 +123,14 @@ def _decoded(text: str, allowed: frozenset[str], schema: Any, root: Schema) -> A
     return typed(read, schema, root) if isinstance(read, (list, dict)) else read
 
 
-def _whole(value: Any, allowed: frozenset[str]) -> Any:  # noqa: ANN401
+def _whole(value: Any, allowed: frozenset[str]) -> Any:
     """`5.0` is 5 where only whole numbers are allowed."""
     if isinstance(value, float) and value.is_integer() and "integer" in allowed and "number" not in allowed:
         return int(value)
     return value
 
 
-def _typed_list(value: list[Any], allowed: frozenset[str], schema: Schema, root: Schema) -> Any:  # noqa: ANN401
+def _typed_list(value: list[Any], allowed: frozenset[str], schema: Schema, root: Schema) -> Any:
     if "array" not in allowed:
         return unwrapped(value)
     branch = _branch(schema, root, "array")
@@ -138,7 +138,7 @@ def _typed_list(value: list[Any], allowed: frozenset[str], schema: Schema, root:
     return [typed(item, items, root) for item in value]
 
 
-def _typed_object(value: dict[str, Any], allowed: frozenset[str], schema: Schema, root: Schema) -> Any:  # noqa: ANN401
+def _typed_object(value: dict[str, Any], allowed: frozenset[str], schema: Schema, root: Schema) -> Any:
     if "object" not in allowed:
         return unwrapped(value)
     branch = _branch(schema, root, "object")
@@ -156,7 +156,7 @@ def _branch(schema: Schema, root: Schema, kind: str) -> Schema:
     return fitting[0] if len(fitting) == 1 else {}
 
 
-def fits(value: Any, schema: Any, root: Schema) -> bool:  # noqa: ANN401
+def fits(value: Any, schema: Any, root: Schema) -> bool:
     """The value has an allowed type, all the way down, and is one of the allowed values where they are listed."""
     schema = resolved(schema, root)
     if type_of(value) not in types_of(schema, root):
@@ -173,7 +173,7 @@ def fits(value: Any, schema: Any, root: Schema) -> bool:  # noqa: ANN401
     return True
 
 
-def _is_listed(value: Any, schema: Schema) -> bool:  # noqa: ANN401
+def _is_listed(value: Any, schema: Schema) -> bool:
     """Enum values compare without regard to case, since `tools.arguments` folds them."""
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if not isinstance(allowed, list):

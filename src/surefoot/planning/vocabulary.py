@@ -60,7 +60,7 @@ class Shape:
             return False
         return all(key in self.properties and self._fits(key, value) for key, value in arguments.items())
 
-    def _fits(self, key: str, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    def _fits(self, key: str, value: Any) -> bool:
         return (value is None and key not in self.required) or fits(value, self.properties[key], self.schema)
 
 

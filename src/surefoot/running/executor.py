@@ -235,7 +235,7 @@ class Executor:
         intended: list[Call] = []
         raised: list[Exception] = []
 
-        def image(tx: Connection | None) -> Any:  # noqa: ANN401 - JSON
+        def image(tx: Connection | None) -> Any:
             with _noted(raised):
                 return undo.capture(ctx.within(tx), call.arguments) if undo else None
 
@@ -298,7 +298,7 @@ class Executor:
             return await self._failed(tool, call, error)
         return await self._commit(call, records.always(finished))
 
-    def _finished(self, tool: Tool, call: Call, before: Any, result: Any, after: Any) -> Finished:  # noqa: ANN401
+    def _finished(self, tool: Tool, call: Call, before: Any, result: Any, after: Any) -> Finished:
         version = call.undo_version
         if tool.undo and records.holds_secret(before, after):
             # An image is set back as it was, so it cannot be masked; and a secret is not kept in clear.
@@ -345,7 +345,7 @@ class Executor:
     async def _end(self, call: Call, event: tuple[EventType, dict[str, Any]]) -> Call:
         return await self._commit(call, records.always(Finished(call, [event])))
 
-    def _new_call(self, request: CallRequest, tool: Tool | None, arguments: Any) -> Call:  # noqa: ANN401
+    def _new_call(self, request: CallRequest, tool: Tool | None, arguments: Any) -> Call:
         run = self.session.run
         return Call(
             run=run.id,

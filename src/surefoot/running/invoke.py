@@ -26,7 +26,7 @@ class TooSlowError(ToolError):
     """An async tool was stopped at the end of its time, somewhere in its work."""
 
 
-async def capture(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
+async def capture(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:
     """The image of what the call touches, for tools that run outside the writer thread; None without an undo."""
     if tool.undo is None:
         return None
@@ -36,7 +36,7 @@ async def capture(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:  
     return await value if inspect.isawaitable(value) else value
 
 
-async def invoke(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - what the tool returns
+async def invoke(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:
     """The tool's result, for tools that run outside the writer thread.
 
     Raises:
@@ -50,7 +50,7 @@ async def invoke(tool: Tool, ctx: Context, arguments: dict[str, Any]) -> Any:  #
     return await _in_thread(tool, lambda: tool.invoke(ctx, arguments), seconds)
 
 
-async def _on_loop(tool: Tool, start: Callable[[], Awaitable[Any]], seconds: float) -> Any:  # noqa: ANN401
+async def _on_loop(tool: Tool, start: Callable[[], Awaitable[Any]], seconds: float) -> Any:
     try:
         async with asyncio.timeout(seconds) as limit:
             return await start()
@@ -60,7 +60,7 @@ async def _on_loop(tool: Tool, start: Callable[[], Awaitable[Any]], seconds: flo
         raise _too_slow(tool, seconds) from error
 
 
-async def _in_thread(tool: Tool, start: Callable[[], Any], seconds: float) -> Any:  # noqa: ANN401
+async def _in_thread(tool: Tool, start: Callable[[], Any], seconds: float) -> Any:
     work = asyncio.ensure_future(asyncio.to_thread(start))
     try:
         done, _ = await asyncio.wait({work}, timeout=seconds)
@@ -72,7 +72,7 @@ async def _in_thread(tool: Tool, start: Callable[[], Any], seconds: float) -> An
     return work.result()
 
 
-async def _wait_out(work: asyncio.Future[Any]) -> Any:  # noqa: ANN401
+async def _wait_out(work: asyncio.Future[Any]) -> Any:
     """A thread cannot be stopped: wait for it, so that what it did is known. A second cancellation ends the waiting."""
     with contextlib.suppress(asyncio.CancelledError):
         await asyncio.wait({work}, timeout=GRACE_SEC)

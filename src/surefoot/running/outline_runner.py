@@ -43,7 +43,7 @@ class StepReport:
         return any(outcome.waiting for outcome in self.outcomes)
 
     @property
-    def result(self) -> Any:  # noqa: ANN401 - JSON
+    def result(self) -> Any:
         """The call's result, or the list of results of a fanned-out step."""
         results = [outcome.call.result for outcome in self.outcomes if outcome.ok]
         return results[0] if len(self.outcomes) == 1 and results else results

@@ -47,7 +47,7 @@ def unknown_outcome(tool: str) -> ToolError:
     )
 
 
-def as_json(value: Any) -> Any:  # noqa: ANN401 - anything in, JSON out
+def as_json(value: Any) -> Any:
     """A tool's result as JSON of its own: what JSON cannot say is said as text, and nobody else holds any of it."""
     try:
         return _copied(value)
@@ -65,7 +65,7 @@ _DEPTH = 100
 """Deeper than any real result; far from the interpreter's limit."""
 
 
-def _copied(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
+def _copied(value: Any, depth: int = 0) -> Any:
     kind = type(value)
     if value is None or kind is str or kind is int or kind is bool:
         return value
@@ -109,6 +109,6 @@ def done_data(call: Call, merged_into: int | None = None) -> dict[str, Any]:
     return data if merged_into is None else {**data, "merged_into": merged_into}
 
 
-def holds_secret(*images: Any) -> bool:  # noqa: ANN401 - JSON
+def holds_secret(*images: Any) -> bool:
     """A registered secret stands in one of these images."""
     return any(redaction.redact_json(image) != image for image in images)

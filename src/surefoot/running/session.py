@@ -97,7 +97,7 @@ class Session:
         else:
             self.budget.add_usage(usage)
 
-    async def set(self, *more: tuple[EventType, dict[str, Any]], **changes: Any) -> None:  # noqa: ANN401
+    async def set(self, *more: tuple[EventType, dict[str, Any]], **changes: Any) -> None:
         """Write changed fields of the run, and `more` events with them; a change of status is an event."""
         events = [*more]
         if "status" in changes:
@@ -118,7 +118,7 @@ class Session:
         if events:
             self.listeners.stored(len(events))
 
-    def live(self, type_: EventType, **data: Any) -> None:  # noqa: ANN401 - any JSON
+    def live(self, type_: EventType, **data: Any) -> None:
         """Something that only listeners of this moment get."""
         self.listeners.live(type_, data)
 
@@ -142,7 +142,7 @@ class Session:
         self.told(events)
         self.listeners.end()
 
-    async def rest(self, status: RunStatus, **changes: Any) -> None:  # noqa: ANN401
+    async def rest(self, status: RunStatus, **changes: Any) -> None:
         """Leave the run in a state in which nobody works on it."""
         if status in _CUT_SHORT:
             await self._close_open_calls()

@@ -188,7 +188,7 @@ class Undoer:
         run, key, arguments = origin(call)
         return run, replace(self.session.tool_context(key), run=run, call=key), arguments
 
-    def _verdict(self, call: Call, now: Any) -> UndoItem:  # noqa: ANN401 - an image
+    def _verdict(self, call: Call, now: Any) -> UndoItem:
         if now == call.before:
             return UndoItem(call, Verdict.ALREADY, "It is as it was before.")
         if call.after is not None and now == call.after:
@@ -315,20 +315,20 @@ def _undo_tool(tool: Tool) -> Tool:
     def original(ctx: Context, arguments: dict[str, Any]) -> tuple[Context, dict[str, Any]]:
         return replace(ctx, run=arguments["run"], call=arguments["key"]), arguments["arguments"]
 
-    def capture(ctx: Context, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - an image, or its awaitable
+    def capture(ctx: Context, arguments: dict[str, Any]) -> Any:
         return undo.capture(*original(ctx, arguments))
 
-    def restore(ctx: Context, arguments: dict[str, Any], image: Any) -> Any:  # noqa: ANN401
+    def restore(ctx: Context, arguments: dict[str, Any], image: Any) -> Any:
         return undo.restore(*original(ctx, arguments), image)
 
-    def take_back(ctx: Context, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+    def take_back(ctx: Context, **arguments: Any) -> dict[str, Any]:
         """The comparison is made again here, where nothing can come between it and the writing."""
         if _differs(capture(ctx, arguments), arguments):
             restore(ctx, arguments, arguments["image"])
             return {"verdict": str(Verdict.TAKE_BACK)}
         return {"verdict": str(Verdict.ALREADY)}
 
-    async def take_back_async(ctx: Context, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+    async def take_back_async(ctx: Context, **arguments: Any) -> dict[str, Any]:
         """The same for a tool that runs on the event loop."""
         if _differs(await _value(capture(ctx, arguments)), arguments):
             await _value(restore(ctx, arguments, arguments["image"]))
@@ -349,7 +349,7 @@ def _undo_tool(tool: Tool) -> Tool:
     )
 
 
-def _differs(now: Any, arguments: dict[str, Any]) -> bool:  # noqa: ANN401 - an image
+def _differs(now: Any, arguments: dict[str, Any]) -> bool:
     """False: it is as it was before. ToolError: it was changed since and nobody forces it."""
     if now == arguments["image"]:
         return False
@@ -358,5 +358,5 @@ def _differs(now: Any, arguments: dict[str, Any]) -> bool:  # noqa: ANN401 - an 
     return True
 
 
-async def _value(found: Any) -> Any:  # noqa: ANN401
+async def _value(found: Any) -> Any:
     return await found if inspect.isawaitable(found) else found

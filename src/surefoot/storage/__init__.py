@@ -19,7 +19,7 @@ __all__ = ["Database", "Prepared", "metadata"]
 _HOMES = {"Database": "database", "Prepared": "prepared", "metadata": "schema"}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -34,7 +34,7 @@ class _Form(NamedTuple):
     binds: tuple[tuple[str, _Process], ...]
     results: tuple[tuple[int, _Process], ...]
 
-    def parameters(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a tuple or a dict, as the driver wants
+    def parameters(self, values: Mapping[str, Any]) -> Any:
         if self.constants:
             values = {**self.constants, **values}
         if self.binds:
@@ -70,7 +70,7 @@ class Prepared:
         names = columns or tuple(column.name for column in table.columns)
         return cls(insert(table).values({name: bindparam(name) for name in names}))
 
-    def run(self, tx: Connection, /, **values: Any) -> int:  # noqa: ANN401 - what the columns take
+    def run(self, tx: Connection, /, **values: Any) -> int:
         """Execute it; the number of rows it touched."""
         cursor, _ = self._execute(tx, values)
         count: int = cursor.rowcount
@@ -82,14 +82,14 @@ class Prepared:
         for row in rows:
             self._execute(tx, row)[0].close()
 
-    def row(self, tx: Connection, /, **values: Any) -> Row | None:  # noqa: ANN401
+    def row(self, tx: Connection, /, **values: Any) -> Row | None:
         """The first row, or None."""
         cursor, form = self._execute(tx, values)
         found = cursor.fetchone()
         cursor.close()
         return None if found is None else form.clean(found)
 
-    def rows(self, tx: Connection, /, **values: Any) -> list[Row]:  # noqa: ANN401
+    def rows(self, tx: Connection, /, **values: Any) -> list[Row]:
         """All rows."""
         cursor, form = self._execute(tx, values)
         found = cursor.fetchall()
@@ -135,14 +135,14 @@ def _compile(statement: Executable, dialect: Dialect) -> _Form:
     )
 
 
-def _wrapped(error: Exception, dialect: Dialect, sql: str, parameters: Any) -> BaseException:  # noqa: ANN401
+def _wrapped(error: Exception, dialect: Dialect, sql: str, parameters: Any) -> BaseException:
     base = dialect.loaded_dbapi.Error
     if not isinstance(error, base):
         return error
     return DBAPIError.instance(sql, parameters, error, base, hide_parameters=True, dialect=dialect)
 
 
-def _bind_processes(compiled: Any, dialect: Dialect) -> Iterable[tuple[str, _Process]]:  # noqa: ANN401
+def _bind_processes(compiled: Any, dialect: Dialect) -> Iterable[tuple[str, _Process]]:
     for bind, name in compiled.bind_names.items():
         process = _implementation(bind.type, dialect).bind_processor(dialect)
         if process is not None:

@@ -54,14 +54,14 @@ def migration_engine(path: Path, busy_seconds: float) -> Engine:
     return _engine(path, statements, "BEGIN IMMEDIATE", poolclass=NullPool)
 
 
-def _engine(path: Path, statements: list[str], begin: str, **pool: Any) -> Engine:  # noqa: ANN401
+def _engine(path: Path, statements: list[str], begin: str, **pool: Any) -> Engine:
     from sqlalchemy import URL, create_engine, event
 
     engine = create_engine(
         URL.create("sqlite", database=str(path)), connect_args={"check_same_thread": False}, **pool
     )
 
-    def prepare(driver: Any, _record: object) -> None:  # noqa: ANN401 - sqlite3.Connection
+    def prepare(driver: Any, _record: object) -> None:
         # The driver starts no transactions by itself: its own are deferred, and fail half-way when two processes write.
         driver.isolation_level = None
         for statement in statements:
@@ -76,7 +76,7 @@ def _engine(path: Path, statements: list[str], begin: str, **pool: Any) -> Engin
     return engine
 
 
-def driver(connection: Connection) -> Any:  # noqa: ANN401 - sqlite3.Connection
+def driver(connection: Connection) -> Any:
     """The driver's own connection."""
     return connection.connection.driver_connection
 
@@ -106,7 +106,7 @@ def transact(connection: Connection, fn: Callable[[Connection], T], *, durable: 
     return value
 
 
-def _commit(raw: Any) -> None:  # noqa: ANN401 - sqlite3.Connection
+def _commit(raw: Any) -> None:
     if not raw.in_transaction:
         raise MisuseError("The function ended its own transaction.", "It must neither commit nor roll back.")
     raw.execute("COMMIT")

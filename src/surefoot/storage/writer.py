@@ -50,7 +50,7 @@ class Writer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        def deliver(value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        def deliver(value: Any, error: BaseException | None) -> None:
             try:
                 loop.call_soon_threadsafe(_settle, future, value, error)
             except RuntimeError:

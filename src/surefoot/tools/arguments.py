@@ -28,7 +28,7 @@ _DEPTH = 200
 """Nested deeper than any real argument; the interpreter's own limit lies not far above."""
 
 
-def prepare(tool: Tool, raw: Any) -> tuple[dict[str, Any], list[str]]:  # noqa: ANN401 - whatever a model wrote
+def prepare(tool: Tool, raw: Any) -> tuple[dict[str, Any], list[str]]:
     """The arguments as the tool's schema wants them, and what the person should know of it.
 
     Args:
@@ -62,7 +62,7 @@ class ArgumentReader:
                 f"{name}: its parameters are no JSON Schema: {error}.", "Mend the schema."
             ) from error
 
-    def read(self, raw: Any) -> tuple[dict[str, Any], list[str]]:  # noqa: ANN401 - whatever a model wrote
+    def read(self, raw: Any) -> tuple[dict[str, Any], list[str]]:
         """See `prepare`."""
         try:
             given = self._object(raw)
@@ -83,7 +83,7 @@ class ArgumentReader:
         types = self._plain.types
         return all(type(value) is types.get(name) for name, value in arguments.items())
 
-    def _object(self, raw: Any) -> dict[str, Any]:  # noqa: ANN401
+    def _object(self, raw: Any) -> dict[str, Any]:
         value = self._from_text(raw) if isinstance(raw, str) else raw
         if value is None:
             return {}
@@ -93,7 +93,7 @@ class ArgumentReader:
             raise self._error(["the arguments are nested too deep to be read"])
         return value
 
-    def _from_text(self, raw: str) -> Any:  # noqa: ANN401
+    def _from_text(self, raw: str) -> Any:
         """JSON sent as text, once or (some gateways do) twice."""
         value: Any = raw
         for _ in range(2):
@@ -107,7 +107,7 @@ class ArgumentReader:
                 raise self._error([f"the arguments are {shown(raw)}, which is no JSON object"]) from error
         return value
 
-    def _notice(self, key: str, value: Any) -> str:  # noqa: ANN401
+    def _notice(self, key: str, value: Any) -> str:
         return f"{self.name} has no argument {key!r}; {shown(value)} was left out."
 
     def _misfit(self, arguments: dict[str, Any], dropped: dict[str, Any]) -> ArgumentError:
@@ -173,7 +173,7 @@ def _validator(parameters: Mapping[str, Any]) -> Draft202012Validator:
     return Draft202012Validator(schema, registry=Registry())
 
 
-def _enforceable(schema: Any, root: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a schema or a part of one
+def _enforceable(schema: Any, root: Mapping[str, Any]) -> Any:
     """The schema without what cannot be enforced here: patterns of other engines, references that lead nowhere."""
     if isinstance(schema, list):
         return [_enforceable(part, root) for part in schema]
@@ -208,7 +208,7 @@ def _leads_in(reference: str, root: Mapping[str, Any]) -> bool:
     return isinstance(node, Mapping | bool)
 
 
-def _deeper(value: Any, limit: int) -> bool:  # noqa: ANN401
+def _deeper(value: Any, limit: int) -> bool:
     level = [value]
     for _ in range(limit):
         level = [
@@ -226,7 +226,7 @@ def _deeper(value: Any, limit: int) -> bool:  # noqa: ANN401
 # --- problems in words ---------------------------------------------------------------------------------------
 
 
-def shown(value: Any) -> str:  # noqa: ANN401 - any JSON
+def shown(value: Any) -> str:
     """A value as it is told in a message: JSON, cut where it is long."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)

@@ -151,8 +151,8 @@ def _fold(name: str) -> str:
     return _SEPARATORS.sub("", name).casefold()
 
 
-def _not_runnable(name: str) -> Any:  # noqa: ANN401 - a function of any arguments
-    def refuse(**arguments: Any) -> Mapping[str, Any]:  # noqa: ANN401
+def _not_runnable(name: str) -> Any:
+    def refuse(**arguments: Any) -> Mapping[str, Any]:
         raise MisuseError(
             f"{name} is known by its schema only and cannot be called with {sorted(arguments)}.",
             "Plan with this catalogue; to run it, give tools that have a function.",

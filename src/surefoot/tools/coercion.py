@@ -59,7 +59,7 @@ class Definitions:
         self._made: dict[str, Coerce | None] = {}
         self._making: set[str] = set()
 
-    def resolve(self, schema: Any) -> Any:  # noqa: ANN401 - a schema, or true and false
+    def resolve(self, schema: Any) -> Any:
         """The schema itself, references followed."""
         for _ in range(32):
             if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
@@ -69,7 +69,7 @@ class Definitions:
             schema = {**target, **beside} if isinstance(target, Mapping) else target
         return {}
 
-    def _find(self, reference: str) -> Any:  # noqa: ANN401
+    def _find(self, reference: str) -> Any:
         if not reference.startswith("#"):
             return {}
         node: Any = self._root
@@ -95,7 +95,7 @@ class Definitions:
         return value if coerce is None else coerce(value)
 
 
-def allowed(schema: Any, definitions: Definitions) -> frozenset[str]:  # noqa: ANN401 - a schema, or true and false
+def allowed(schema: Any, definitions: Definitions) -> frozenset[str]:
     """The JSON types a schema lets through."""
     schema = definitions.resolve(schema)
     if not isinstance(schema, Mapping):
@@ -125,7 +125,7 @@ def choices_of(schema: Schema) -> list[Json] | None:
     return [schema["const"]] if "const" in schema else None
 
 
-def coercer(schema: Any, definitions: Definitions, name: str = "") -> Coerce | None:  # noqa: ANN401 - a schema
+def coercer(schema: Any, definitions: Definitions, name: str = "") -> Coerce | None:
     """A function that turns a value into what the schema asks for; None where there is nothing to do."""
     if isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
         resolved = definitions.resolve(schema)
@@ -133,7 +133,7 @@ def coercer(schema: Any, definitions: Definitions, name: str = "") -> Coerce | N
     return _coercer(schema, definitions, name)
 
 
-def _coercer(schema: Any, definitions: Definitions, name: str) -> Coerce | None:  # noqa: ANN401
+def _coercer(schema: Any, definitions: Definitions, name: str) -> Coerce | None:
     if not isinstance(schema, Mapping):
         return None
     kinds = allowed(schema, definitions)
@@ -278,7 +278,7 @@ class Field:
 
     __slots__ = ("_choices", "_kinds", "_null_is_value", "_typed", "coerce", "required")
 
-    def __init__(self, name: str, schema: Any, definitions: Definitions, *, required: bool) -> None:  # noqa: ANN401
+    def __init__(self, name: str, schema: Any, definitions: Definitions, *, required: bool) -> None:
         resolved = definitions.resolve(schema)
         bare: Schema = resolved if isinstance(resolved, Mapping) else {}
         self.required = required
@@ -339,7 +339,7 @@ class Fields:
         return self._keeps_unknown or any(pattern.search(name) for pattern in self._patterns)
 
 
-def compiles(pattern: Any) -> bool:  # noqa: ANN401 - whatever a schema holds
+def compiles(pattern: Any) -> bool:
     """Python can read this pattern; schemas from elsewhere hold patterns of other engines."""
     try:
         re.compile(pattern)

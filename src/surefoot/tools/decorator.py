@@ -270,7 +270,7 @@ def _parameters(name: str, signature: _Signature, described: dict[str, str]) -> 
     return parameters
 
 
-def _shown(signature: _Signature, key: str) -> Any:  # noqa: ANN401 - an annotation
+def _shown(signature: _Signature, key: str) -> Any:
     """An optional parameter that is None by default is left out, not set to null: null is not shown."""
     annotation = signature.annotations[key]
     bare, optional = schemas.without_none(annotation)
@@ -302,7 +302,7 @@ def _for_json(name: str, fn: Callable[..., Any], signature: _Signature) -> Calla
     if not converters and (not signature.context or signature.context_first):
         return fn
 
-    def called(ctx: Context | None = None, /, **arguments: Any) -> Any:  # noqa: ANN401 - JSON in, anything out
+    def called(ctx: Context | None = None, /, **arguments: Any) -> Any:
         values = {
             key: converters[key](value, ctx) if key in converters else value
             for key, value in arguments.items()
@@ -324,11 +324,11 @@ def _converters(name: str, signature: _Signature) -> dict[str, Callable[[Any, An
     return found
 
 
-def _moment_reader(annotation: Any) -> Callable[[Any, Any], Any]:  # noqa: ANN401 - an annotation
+def _moment_reader(annotation: Any) -> Callable[[Any, Any], Any]:
     bare = schemas.without_none(annotation)[0]
     bare = get_args(bare)[0] if get_origin(bare) is Annotated else bare
 
-    def read(value: Any, ctx: Context) -> Any:  # noqa: ANN401
+    def read(value: Any, ctx: Context) -> Any:
         if not isinstance(value, str):
             return value
         from surefoot.tools.dates import resolve_date
@@ -339,12 +339,12 @@ def _moment_reader(annotation: Any) -> Callable[[Any, Any], Any]:  # noqa: ANN40
     return read
 
 
-def _type_reader(name: str, key: str, annotation: Any) -> Callable[[Any, Any], Any]:  # noqa: ANN401 - an annotation
+def _type_reader(name: str, key: str, annotation: Any) -> Callable[[Any, Any], Any]:
     from pydantic import TypeAdapter, ValidationError
 
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
 
-    def read(value: Any, ctx: Any) -> Any:  # noqa: ANN401, ARG001 - one shape for all readers
+    def read(value: Any, ctx: Any) -> Any:  # noqa: ARG001 - one shape for all readers
         try:
             return adapter.validate_python(value)
         except ValidationError as error:

@@ -46,7 +46,7 @@ def plain_name(name: str) -> str:
     return bare.removeprefix("functions.")
 
 
-def function_schema(item: Any, place: int) -> tuple[str, str, dict[str, Any]]:  # noqa: ANN401 - any JSON
+def function_schema(item: Any, place: int) -> tuple[str, str, dict[str, Any]]:
     """Name, description and parameters of one function schema; `place` counts from 1 for the message."""
     given = item.get("function") if isinstance(item, Mapping) and "function" in item else item
     if not isinstance(given, Mapping):
@@ -74,7 +74,7 @@ def _root(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **({"required": known} if known else {}), **rest}
 
 
-def plain_schema(schema: Any) -> Any:  # noqa: ANN401 - a schema, or true and false
+def plain_schema(schema: Any) -> Any:
     """The schema with JSON Schema's own names of types; what has no such type allows anything."""
     if not isinstance(schema, Mapping):
         return schema if isinstance(schema, bool) else {}
@@ -105,7 +105,7 @@ _CHECKED = {
 """Keywords that other systems fill with something else (`required: true` at a property); then they say nothing."""
 
 
-def _type(value: Any) -> dict[str, Any]:  # noqa: ANN401
+def _type(value: Any) -> dict[str, Any]:
     names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     kinds = [TYPES.get(str(name).casefold(), str(name).casefold()) for name in names]
     if not kinds or not set(kinds) <= KNOWN:

@@ -22,7 +22,7 @@ _PLAIN: dict[Any, Schema] = {
 _PLAIN_CONTAINERS = (list, dict, Union, types.UnionType, Literal)
 
 
-def without_none(annotation: Any) -> tuple[Any, bool]:  # noqa: ANN401 - any annotation
+def without_none(annotation: Any) -> tuple[Any, bool]:
     """`(T, True)` for `T | None`, `(annotation, False)` for what takes no None."""
     if get_origin(annotation) is Annotated:
         inner, optional = without_none(get_args(annotation)[0])
@@ -36,7 +36,7 @@ def without_none(annotation: Any) -> tuple[Any, bool]:  # noqa: ANN401 - any ann
     return (kept[0] if len(kept) == 1 else Union[kept]), True  # noqa: UP007 - built at run time
 
 
-def is_json(annotation: Any) -> bool:  # noqa: ANN401 - any annotation
+def is_json(annotation: Any) -> bool:
     """JSON values are already what this annotation asks for, so nothing is to be converted before a call."""
     if annotation in {str, int, float, bool, None, type(None), list, dict, Any}:
         return True
@@ -53,7 +53,7 @@ def is_json(annotation: Any) -> bool:  # noqa: ANN401 - any annotation
 _JSON = {str, int, bool, type(None)}
 
 
-def is_moment(annotation: Any) -> bool:  # noqa: ANN401 - any annotation
+def is_moment(annotation: Any) -> bool:
     """A date or a date with a time: it stays text for the model and is read in the person's zone and language."""
     bare = without_none(annotation)[0]
     if get_origin(bare) is Annotated:
@@ -82,7 +82,7 @@ def schemas_of(annotations: Mapping[str, Any]) -> tuple[dict[str, Schema], Schem
     return {name: found[name] for name in annotations}, definitions
 
 
-def _plain(annotation: Any) -> Schema | None:  # noqa: ANN401 - any annotation
+def _plain(annotation: Any) -> Schema | None:
     """The schema of the commonest annotations, which needs no pydantic."""
     if get_origin(annotation) is list and len(get_args(annotation)) == 1:
         items = _plain(get_args(annotation)[0])
@@ -112,7 +112,7 @@ class _Slimmer:
         self.kept: set[str] = set()
         self._recursive = {name for name in definitions if self._reaches(name, name, set())}
 
-    def __call__(self, schema: Any) -> Any:  # noqa: ANN401 - a schema, or true and false
+    def __call__(self, schema: Any) -> Any:
         if not isinstance(schema, dict):
             return schema
         if "$ref" in schema:
@@ -120,7 +120,7 @@ class _Slimmer:
         slim = {key: self._part(key, value) for key, value in schema.items() if key != "title"}
         return _merged_types(slim)
 
-    def _part(self, key: str, value: Any) -> Any:  # noqa: ANN401
+    def _part(self, key: str, value: Any) -> Any:
         if key in _NAMED:
             return {name: self(part) for name, part in value.items()}
         if key in _BRANCHES:
@@ -150,7 +150,7 @@ class _Slimmer:
         return False
 
 
-def _references(schema: Any) -> list[str]:  # noqa: ANN401
+def _references(schema: Any) -> list[str]:
     if isinstance(schema, dict):
         own = [schema["$ref"].rsplit("/", 1)[-1]] if isinstance(schema.get("$ref"), str) else []
         return own + [name for value in schema.values() for name in _references(value)]

@@ -23,12 +23,12 @@ def signature(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(parts)})"
 
 
-def _default(part: Any) -> str:  # noqa: ANN401 - a schema
+def _default(part: Any) -> str:
     value = part.get("default") if isinstance(part, Mapping) else None
     return "" if value is None else f" = {value}"
 
 
-def _type(part: Any) -> str:  # noqa: ANN401 - a schema, or true and false
+def _type(part: Any) -> str:
     if not isinstance(part, Mapping):
         return "any"
     choices = part.get("enum") or ([part["const"]] if "const" in part else None)

@@ -142,7 +142,7 @@ class Tool:
     max_calls: int | None = None
     """Calls of it in one run; None: the default of the limits."""
 
-    def invoke(self, ctx: Context, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever the tool returns
+    def invoke(self, ctx: Context, arguments: dict[str, Any]) -> Any:
         """Call the function; for an async tool this gives its coroutine."""
         return self.fn(ctx, **arguments) if self.wants_context else self.fn(**arguments)
 

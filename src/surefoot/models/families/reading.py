@@ -81,7 +81,7 @@ def _values(source: str) -> list[Any] | None:
     return values or None
 
 
-def _named(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
+def _named(value: Any) -> dict[str, Any] | None:
     """The object that holds name and arguments, in the plain or the `{"function": …}` spelling."""
     if isinstance(value, dict) and isinstance(value.get("function"), dict):
         value = value["function"]

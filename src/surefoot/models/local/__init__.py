@@ -28,7 +28,7 @@ def open_local(model: str, settings: Settings) -> LocalModel:
     return LocalModel(weights.require(model, settings), settings, name=f"local:{model}")
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:
     if name != "LocalModel":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from surefoot.models.local.adapter import LocalModel

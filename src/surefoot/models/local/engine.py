@@ -104,7 +104,7 @@ class _Loaded:
                 self._server = None  # its destructor stops the threads and frees the memory
 
 
-def _serve(options: Options, key: str) -> Any:  # noqa: ANN401 - the binding has no types
+def _serve(options: Options, key: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()

@@ -92,7 +92,7 @@ class _Header:
                 found[key] = value
         return found
 
-    def _number(self, layout: str) -> Any:  # noqa: ANN401 - int, float or bool by layout
+    def _number(self, layout: str) -> Any:
         (value,) = struct.unpack_from(layout, self._data, self._at)
         self._at += struct.calcsize(layout)
         return value
@@ -105,7 +105,7 @@ class _Header:
         self._at += length
         return text
 
-    def _value(self, kind: int) -> Any:  # noqa: ANN401
+    def _value(self, kind: int) -> Any:
         if kind == _STRING:
             return self._text()
         if kind == _ARRAY:

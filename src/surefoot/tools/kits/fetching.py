@@ -64,7 +64,7 @@ class Fetched:
         except UnicodeDecodeError:
             return self.data.decode("cp1252", "replace")
 
-    def json(self, whose: str) -> Any:  # noqa: ANN401 - any JSON
+    def json(self, whose: str) -> Any:
         """The bytes as JSON; ToolError."""
         try:
             return json.loads(self.data)

@@ -206,7 +206,7 @@ def _told(row: Row, what: str) -> dict[str, Any]:
     }
 
 
-def _if(key: str, value: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+def _if(key: str, value: Any) -> dict[str, Any]:
     return {key: value} if value else {}
 
 

@@ -116,7 +116,7 @@ class Rows:
 
     # --- writing ---------------------------------------------------------------------------------------------
 
-    def add(self, ctx: Context, **values: Any) -> Row:  # noqa: ANN401 - what the columns take
+    def add(self, ctx: Context, **values: Any) -> Row:
         """A new row, with the id that only this call can have."""
         now = time_text(ctx.now)
         row: Row = {
@@ -131,7 +131,7 @@ class Rows:
         self._insert.run(ctx.open_tx, **row)
         return row
 
-    def change(self, ctx: Context, row: Row, **values: Any) -> Row:  # noqa: ANN401
+    def change(self, ctx: Context, row: Row, **values: Any) -> Row:
         """The row with these values, its version raised; untouched where nothing differs."""
         if all(row[name] == value for name, value in values.items()):
             return row

@@ -95,7 +95,7 @@ def _first_day(data: dict[str, Any]) -> dict[str, Any] | None:
     return {key: values[0] for key, values in daily.items() if isinstance(values, list) and values}
 
 
-def _told(ctx: Context, place: dict[str, Any], today: dict[str, Any], now: Any) -> dict[str, Any]:  # noqa: ANN401
+def _told(ctx: Context, place: dict[str, Any], today: dict[str, Any], now: Any) -> dict[str, Any]:
     day = date.fromisoformat(str(today["time"]))
     where = ", ".join(str(place[key]) for key in ("name", "admin1", "country") if place.get(key))
     told = {
@@ -126,7 +126,7 @@ def _sentence(told: dict[str, Any]) -> str:
     return f"{told['place']}, {told['day_text']}: {', '.join(part for part in parts if part)}"
 
 
-def _sky(code: Any) -> str | None:  # noqa: ANN401 - a number, where it answers as documented
+def _sky(code: Any) -> str | None:
     return _codes().get(str(int(code))) if isinstance(code, int | float) else None
 
 
