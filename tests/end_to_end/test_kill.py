@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from surefoot.errors import StateError
 from surefoot.journal.types import CallStatus, RunStatus
 from surefoot.tools.kits import tasks
 
@@ -115,26 +116,30 @@ async def test_two_processes_at_once_share_one_journal(tmp_path):
         assert len(await titles(ours)) == 2 * STEPS
 
 
-async def test_a_run_in_work_cannot_be_resumed_or_undone_by_another_process(tmp_path):
-    """The lease of a living owner holds."""
-    from surefoot.errors import StateError
-
+async def test_a_run_in_work_cannot_be_resumed_or_undone_by_another_process(tmp_path, monkeypatch):
+    """The lease of a living owner holds: here it stays in a tool, outside any transaction."""
+    monkeypatch.setenv("VICTIM_STAYS", "30")
     process = start("ask", tmp_path)
     assert process.stdout is not None
-    process.stdout.readline()
     try:
+        monkeypatch.setenv("VICTIM_STAYS", "0")
         async with assistant(tmp_path) as ours:
             journal = await ours.journal()
-            deadline = time.monotonic() + 20
-            while not (runs := await journal.runs()) and time.monotonic() < deadline:
-                await asyncio.sleep(0.005)
-            os.kill(process.pid, signal.SIGSTOP)
-            run = await journal.run(runs[0].id)
-            if run.status in {RunStatus.PLANNING, RunStatus.RUNNING}:
-                with pytest.raises(StateError, match="worked on"):
-                    await ours.resume(run.id)
-                with pytest.raises(StateError, match="worked on"):
-                    await ours.undo(run.id)
+            async with asyncio.timeout(30):
+                run = await _in_a_tool(journal)
+            with pytest.raises(StateError, match="worked on"):
+                await ours.resume(run.id)
+            with pytest.raises(StateError, match="worked on"):
+                await ours.undo(run.id)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+async def _in_a_tool(journal: Any) -> Any:
+    """The only run, once it has begun the call that stays."""
+    while True:
+        for run in await journal.runs():
+            if any(call.tool == "put" for call in await journal.calls(run.id)):
+                return run
+        await asyncio.sleep(0.01)

@@ -6,6 +6,7 @@ python victim.py ask|resume|undo FOLDER [RUN]
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from pathlib import Path
@@ -22,11 +23,14 @@ def capture(ctx: Context, arguments: dict[str, Any]) -> Any:
     return {"text": path.read_text() if path.exists() else None}
 
 
-def at(place: str) -> None:
+STAYS = float(os.environ.get("VICTIM_STAYS", "0.01"))
+
+
+def at(place: str, seconds: float = 0.01) -> None:
     """Tell whoever kills us where we are, and stay there for a moment."""
     sys.stdout.write(f"{place}\n")
     sys.stdout.flush()
-    time.sleep(0.01)
+    time.sleep(seconds)
 
 
 def restore(ctx: Context, arguments: dict[str, Any], image: Any) -> None:
@@ -41,7 +45,7 @@ def restore(ctx: Context, arguments: dict[str, Any], image: Any) -> None:
 @tool(effect=Effect.WRITE, undo=Undo(capture, restore))
 def put(ctx: Context, name: str) -> str:
     """Write outside the database. It appends, so a second time would show."""
-    at("before")
+    at("before", STAYS)
     with (Path(ctx.services["shelf"]) / name).open("a") as file:
         file.write("once.")
     at("after")
