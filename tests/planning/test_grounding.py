@@ -113,3 +113,47 @@ async def test_only_the_bound_form_is_looked_at(grammar, place):
     planner = OutlinePlanner(ScriptedModel([call], capabilities=able), Settings(), TOOLS)
     result = await planner.plan("dentist on friday")
     assert ("place" in result.outline.steps[0].arguments) is place
+
+
+# --- one wish, one thing; the day that was said ------------------------------------------------------------------
+
+KNOWN_DAYS = (
+    'task "Pay rent", due today',
+    'task "Post parcel", due today',
+    'task "Paint balcony", due Sat 23 May',
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("everything that was due today is done, tick it off", ["Pay rent", "Post parcel"]),
+        ("Alles, was heute fällig war, ist erledigt", ["Pay rent", "Post parcel"]),
+        ("today is done, and the balcony too", ["Pay rent", "Post parcel", "Paint balcony"]),
+        ("all of it is done", ["Pay rent", "Post parcel", "Paint balcony"]),
+        ("today and tomorrow are done", ["Pay rent", "Post parcel", "Paint balcony"]),
+    ],
+)
+def test_a_thing_of_another_day_that_nobody_named_is_left_alone(said, left):
+    """Only where one day was said, and something else of the plan is of that day."""
+    titles = ("Pay rent", "Post parcel", "Paint balcony")
+    plan = [("completeTask", {"task": title}) for title in titles]
+    found = kept(said, *plan, known=KNOWN_DAYS)
+    assert [arguments["task"] for _, arguments in found] == left
+
+
+def test_the_only_thing_of_a_plan_stays_whatever_its_day():
+    """Nothing else is of the day that was said, so the day says nothing."""
+    call = ("completeTask", {"task": "Paint balcony"})
+    assert kept("what I had for today is done", call, known=KNOWN_DAYS) == [call]
+
+
+def test_one_wish_makes_one_thing():
+    """A note with the title of the task before it is one too many; two tasks of one title are the executor's to merge."""
+    calls = [
+        ("addTask", {"title": "Second tin", "due": "the 14th"}),
+        ("addNote", {"title": "second tin", "text": "one for my to-dos"}),
+        ("addTask", {"title": "Second tin", "due": "the 15th"}),
+    ]
+    found = kept("a second tin by the 14th, one for my to-dos", *calls)
+    assert [name for name, _ in found] == ["addTask", "addTask"]

@@ -7,15 +7,18 @@ no are left alone: they may be said in other words.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import Any, Final
 
 from surefoot.planning import placeholders
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.queries import without
 from surefoot.storage.words import may_be_prefix, query_words
+from surefoot.storage.words import words as words_of
 from surefoot.tools.types import Effect
 
 MIN_LETTERS: Final = 3
@@ -30,7 +33,9 @@ def grounded(outline: Outline, tools: Iterable[Any], said: str, known: Sequence[
     """The outline without what was made up.
 
     Taken out are: optional texts of a write that share no word with what was said; a write that makes something whose
-    title was only copied from what is already there; a step for each item of a step that lists nothing.
+    title was only copied from what is already there, or a second thing of the same title as another of the plan; a step
+    for each item of a step that lists nothing; a change of something that nobody named and that is due on another day
+    than the one day that was named.
 
     Args:
         outline: a plan.
@@ -45,7 +50,8 @@ def grounded(outline: Outline, tools: Iterable[Any], said: str, known: Sequence[
     if not any(getattr(tool, "effect", None) is Effect.WRITE for tool in writes):
         return outline
     made_up = partial(_is_made_up, outline=outline, tools=by_name, words=words, titles=titles)
-    kept = without(outline, made_up)
+    kept = without(without(outline, made_up), partial(_is_second, outline=outline))
+    kept = without(kept, partial(_is_of_another_day, outline=kept, said=said, words=words, known=known))
     return Outline(tuple(_trimmed(step, by_name.get(step.tool), words) for step in kept.steps))
 
 
@@ -59,6 +65,53 @@ def _is_made_up(
         return True
     sources = [found for text in step.placeholders if (found := placeholders.read(text)) and found.each]
     return any(_writes(tools.get(outline.steps[found.step - 1].tool)) for found in sources if found.step)
+
+
+def _is_second(step: Step, *, outline: Outline) -> bool:
+    """One wish became two things: another kind of thing with the same title is made before it."""
+    title = step.arguments.get(TITLE)
+    if not isinstance(title, str):
+        return False
+    same = [one for one in outline.steps if str(one.arguments.get(TITLE, "")).casefold() == title.casefold()]
+    return same[0].tool != step.tool
+
+
+def _is_of_another_day(
+    step: Step, *, outline: Outline, said: str, words: list[str], known: Sequence[str]
+) -> bool:
+    """Of several things that are changed alike, one that nobody named, of another day than the one that was said."""
+    days = days_in(said)
+    alike = [_line_of(one, known) for one in outline.steps if one.tool == step.tool]
+    if step.kind is not StepKind.TOOL or len(days) != 1 or not any(days_in(line) & days for line in alike):
+        return False
+    line = _line_of(step, known)
+    dated = any(sign.isdigit() for sign in line) or bool(days_in(line))
+    return dated and not days_in(line) & days and not _shares(_named(step), words)
+
+
+def _named(step: Step) -> str:
+    """What a step that changes something calls it by: its first argument."""
+    return next((value for value in step.arguments.values() if isinstance(value, str)), "")
+
+
+def _line_of(step: Step, known: Sequence[str]) -> str:
+    """What the line about the thing that a step changes says behind its title; empty where there is none."""
+    for line in known:
+        found = _QUOTED.match(line)
+        if found and found["title"] == _named(step):
+            return line[found.end("title") + 1 :]
+    return ""
+
+
+def days_in(text: str) -> frozenset[str]:
+    """Which of the days that are said in one word (today, tomorrow) a text names, in any of the tested languages."""
+    return frozenset(meaning for word in words_of(text) if (meaning := _day_words().get(word)))
+
+
+@cache
+def _day_words() -> dict[str, str]:
+    table = tomllib.loads(files("surefoot.planning").joinpath("day_words.toml").read_text(encoding="utf-8"))
+    return {word: meaning for meaning, words in table.items() for word in words}
 
 
 def _writes(tool: Any) -> bool:
