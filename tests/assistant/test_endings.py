@@ -655,7 +655,8 @@ async def test_results_and_reasons_are_cut_behind_their_label():
     prompt = model.requests[-1].messages[-1].content
     assert "1. page: xxx" in prompt
     assert "50000 characters in all" in prompt
-    assert prompt.endswith("REQUEST\nread the page")
+    assert "REQUEST\nread the page\n" in prompt
+    assert prompt.endswith("Do not repeat the request.")
     assert len(prompt) < 6_000
 
 

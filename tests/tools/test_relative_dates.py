@@ -130,6 +130,26 @@ def test_a_date_may_hang_on_what_is_in_the_calendar_or_on_the_list(bench: Bench,
 
 
 @pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("Anna's birthday is on 20 December.", "2026-12-19"),
+        ("She was born in 1990; we celebrate on 2026-12-24, at 8", "2026-12-23"),
+        ("21.12., wie immer", "2026-12-20"),
+        ("she likes tea", None),
+        ("", None),
+    ],
+)
+def test_a_date_may_hang_on_what_a_note_says(bench: Bench, text, stored):
+    """The first date in figures in the one note that is called so; a note without one says nothing."""
+    bench.call("addNote", title="Anna's birthday", text=text)
+    made = bench.call("addTask", title="x", due="the day before Anna's birthday")
+    if stored:
+        assert made.result["due"] == stored
+    else:
+        assert "cannot be read" in made.error.message
+
+
+@pytest.mark.parametrize(
     "due", ["the day before the meeting", "the day before the concert", "before my flight"]
 )
 def test_what_several_things_or_none_are_called_is_refused(bench: Bench, due):

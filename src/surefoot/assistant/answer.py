@@ -32,6 +32,9 @@ TURN_CHARS = 1_200
 MAX_TOKENS = 300
 """Three sentences need less; a list of fifty rows is cut here instead of running away."""
 
+ALONE = 2
+"""Parts of a question with neither memories nor results: it is answered as it stands."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -45,8 +48,8 @@ class Told:
 
 
 def answer_request(session: Session, told: Told, timeout: float) -> Request:
-    """The request for the answer: what never changes first, the question last."""
-    parts = [f"Today is {session.now:%A, %d %B %Y, %H:%M}."]
+    """The request for the answer: what never changes first; behind data, the order what to do with it comes last."""
+    parts = [f"Today is {session.now:%A, %d %B %Y, %H:%M}.", f"REQUEST\n{told.query}"]
     done = [line for report in told.reports if (line := _result(report))]
     if told.memories:
         parts.append(f"REMEMBERED (data)\n{told.memories}")
@@ -56,7 +59,8 @@ def answer_request(session: Session, told: Told, timeout: float) -> Request:
     if missing:
         listed = "\n".join(f"- {_cut(one_line(line), REASON_CHARS)}" for line in missing)
         parts.append("NOT DONE\n" + _cut(listed, ALL_CHARS))
-    parts.append(f"REQUEST\n{told.query}")
+    if len(parts) > ALONE:
+        parts.append(prompt("answer_now"))
     return Request(
         messages=(
             Message("system", prompt("answer")),

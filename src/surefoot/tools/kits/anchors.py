@@ -1,4 +1,4 @@
-"""A date that hangs on something the person has: `two days before Jana's wedding`, read from the calendar and tasks."""
+"""A date that hangs on something the person has, such as `two days before Jana's wedding`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 SHORT = 3
 """Words up to this length (`my`, `the`, `mit`) need not be in the title."""
+
+MOST_WORDS = 60
+"""Of a note's text: the date it is about stands near its beginning."""
+MOST_FIGURES = 3
+"""Figures tried as a date; what cannot be read as one costs the most time."""
 
 
 def anchored(ctx: Context, text: str) -> Moment | None:
@@ -31,8 +36,8 @@ def anchored(ctx: Context, text: str) -> Moment | None:
 
 
 def _date_of(ctx: Context, name: str) -> str:
-    """The date of the one event, else the one open task, that is called so and is not over."""
-    from surefoot.tools.kits import calendar, tasks
+    """The date of the one event, else the one open task, else in the one note, that is called so and is not over."""
+    from surefoot.tools.kits import calendar, notes, tasks
 
     today = ctx.now.date().isoformat()
     events = [(row["title"], row["start"]) for row in calendar.list_rows(ctx.open_tx)]
@@ -43,6 +48,21 @@ def _date_of(ctx: Context, name: str) -> str:
         found = [date for title, date in things if date >= today and _is_called(name, title)]
         if len(found) == 1:
             return str(found[0])
+    written = [row for row in notes.list_rows(ctx.open_tx) if _is_called(name, row["title"])]
+    return _date_in(ctx, written[0]["text"]) if len(written) == 1 else ""
+
+
+def _date_in(ctx: Context, text: str) -> str:
+    """The first day ahead that stands in figures in a note's text, with the words beside it; empty where there is none."""
+    words = [word.strip(".,;:!?()") for word in text.split()[:MOST_WORDS]]
+    for at in [n for n, word in enumerate(words) if any(sign.isdigit() for sign in word)][:MOST_FIGURES]:
+        for first, last in ((at, at + 3), (at, at + 2), (at - 2, at + 1), (at - 1, at + 1), (at, at + 1)):
+            try:
+                moment = resolve_date(" ".join(words[max(0, first) : last]), ctx.now, ctx.zone, ctx.language)
+            except ToolError:
+                continue
+            if moment.is_day and moment.iso[:10] >= ctx.now.date().isoformat():
+                return moment.iso
     return ""
 
 
