@@ -53,7 +53,7 @@ def _date_of(ctx: Context, name: str) -> str:
 
 
 def _date_in(ctx: Context, text: str) -> str:
-    """The first day ahead that stands in figures in a note's text, with the words beside it; empty where there is none."""
+    """The first day ahead that stands in figures in a note's text; empty where there is none."""
     words = [word.strip(".,;:!?()") for word in text.split()[:MOST_WORDS]]
     for at in [n for n, word in enumerate(words) if any(sign.isdigit() for sign in word)][:MOST_FIGURES]:
         for first, last in ((at, at + 3), (at, at + 2), (at - 2, at + 1), (at - 1, at + 1), (at, at + 1)):
