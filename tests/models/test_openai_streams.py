@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from models.openai_wire import CHAT, HI, MODELS, USAGE, call, delta, tools
 from models.servers import Answer, Clock, LoopbackServer, as_json, client_for, sse
 from surefoot.errors import (
     ContentFilterError,
@@ -18,51 +19,8 @@ from surefoot.models.openai_compatible import OpenAICompatibleModel
 from surefoot.models.types import (
     REQUIRED,
     FinishReason,
-    Message,
-    Request,
     ToolCall,
-    ToolSpec,
 )
-
-CHAT = "/v1/chat/completions"
-HI = Request((Message("system", "Be brief."), Message("user", "Hello!")))
-WEATHER = ToolSpec("get_weather", "Weather", {"type": "object", "properties": {"city": {"type": "string"}}})
-NOTE = ToolSpec("notes.add", "Adds a note")
-MODELS = {"object": "list", "data": [{"id": "gpt-test", "object": "model", "owned_by": "openai"}]}
-USAGE = {
-    "id": "chatcmpl-123",
-    "object": "chat.completion.chunk",
-    "model": "gpt-test-2026",
-    "choices": [],
-    "usage": {
-        "prompt_tokens": 19,
-        "completion_tokens": 10,
-        "total_tokens": 29,
-        "prompt_tokens_details": {"cached_tokens": 16},
-    },
-}
-
-
-def delta(finish: str | None = None, **fields) -> dict:
-    return {
-        "id": "chatcmpl-123",
-        "object": "chat.completion.chunk",
-        "model": "gpt-test-2026",
-        "choices": [{"index": 0, "delta": fields, "logprobs": None, "finish_reason": finish}],
-    }
-
-
-def call(arguments=None, *, index=0, call_id=None, name=None) -> dict:
-    return delta(
-        tool_calls=[
-            {
-                "index": index,
-                "id": call_id,
-                "type": "function",
-                "function": {"name": name, "arguments": arguments},
-            }
-        ]
-    )
 
 
 @pytest.fixture
@@ -77,10 +35,6 @@ async def model(server):
     opened = OpenAICompatibleModel("gpt-test", client_for(server))
     yield opened
     await opened.close()
-
-
-def tools(**options) -> Request:
-    return Request(HI.messages, (WEATHER, NOTE), **options)
 
 
 # --- the answer ----------------------------------------------------------------------------------------------
