@@ -17,6 +17,7 @@ from surefoot.errors import (
     OutputCutError,
     ProviderCapabilityError,
     ProviderError,
+    ProviderRequestError,
     ProviderTimeoutError,
     ProviderUnavailableError,
     ReplyError,
@@ -542,6 +543,17 @@ async def test_warming_loads_the_model_with_our_context(server, model):
     assert server.bodies("/api/generate") == [
         {"model": "llama3.2", "stream": False, "options": {"num_ctx": 8192}}
     ]
+    await model.warm(PREFIX, "another")
+    assert len(server.bodies("/api/generate")) == 1
+
+
+async def test_a_load_that_failed_is_tried_again(server, model):
+    """Only what was loaded is not loaded again."""
+    server.on("/api/generate", as_json({"error": "model is damaged"}, 400), as_json({"done": True}))
+    with pytest.raises(ProviderRequestError):
+        await model.warm(PREFIX, "key")
+    await model.warm(PREFIX, "key")
+    assert len(server.bodies("/api/generate")) == 2
 
 
 async def test_the_models_of_a_server(server, model):

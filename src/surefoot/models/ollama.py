@@ -65,6 +65,7 @@ class OllamaModel(StreamedModel):
         super().__init__(f"ollama:{model}", client, default_seconds)
         self._model = model
         self._num_ctx = num_ctx
+        self._loaded = False
         self._local = local
         self._think = think
 
@@ -73,11 +74,17 @@ class OllamaModel(StreamedModel):
         return await list_models(self._client, self._client.deadline(self._default_seconds))
 
     async def warm(self, request: Request, key: str) -> None:  # noqa: ARG002 - the server keeps its own prefixes
-        """Have the server load the model with our context, so that the first question does not wait for it."""
+        """Have the server load the model with our context, so that the first question does not wait for it.
+
+        Asked once: every turn warms its prompts, and the server keeps them and the loaded model by itself.
+        """
+        if self._loaded:
+            return
         await self.capabilities()
         body = {"model": self._model, "stream": False, "options": {"num_ctx": self._window(None)}}
         deadline = self._client.deadline(self._default_seconds)
         await self._client.json("POST", "/api/generate", body, deadline=deadline)
+        self._loaded = True
 
     async def _ask_capabilities(self, deadline: Deadline) -> Capabilities:
         try:
