@@ -27,6 +27,9 @@ def dump(value: Any) -> str:
         MisuseError: the value is no JSON.
     """
     value = redaction.redact_json(value)
+    quick = _quickly(value)
+    if quick is not None:
+        return quick
     try:
         text = _canonical(value)
     except ValueError:

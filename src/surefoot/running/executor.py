@@ -7,10 +7,9 @@ resolve the name -> coerce and validate the arguments -> merge equal calls -> po
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
@@ -74,14 +73,20 @@ class Outcome:
         }
 
 
-@contextmanager
-def _noted(raised: list[Exception]) -> Iterator[None]:
+class _Noted:
     """What a tool raises inside a transaction is told apart from what the journal raises around it."""
-    try:
-        yield
-    except Exception as error:
-        raised.append(error)
-        raise
+
+    __slots__ = ("raised",)
+
+    def __init__(self) -> None:
+        self.raised: BaseException | None = None
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.raised = error
 
 
 class Executor:
@@ -218,7 +223,7 @@ class Executor:
         return await self._run_outside(tool, ctx, call)
 
     async def _intend(self, tool: Tool, call: Call, before: Body[Any]) -> Call:
-        call, events = records.begin(call)
+        events = records.begun(call)
         call = await self.session.journal.intend(
             call,
             before if tool.undo else None,
@@ -233,25 +238,25 @@ class Executor:
         """A kit's body, its result and its images commit together, right behind the intent."""
         undo = tool.undo
         intended: list[Call] = []
-        raised: list[Exception] = []
+        noted = _Noted()
 
         def image(tx: Connection | None) -> Any:
-            with _noted(raised):
+            with noted:
                 return undo.capture(ctx.within(tx), call.arguments) if undo else None
 
         def body(tx: Connection | None, started: Call) -> Finished:
             intended.append(started)
             inside = ctx.within(tx)
-            with _noted(raised):
+            with noted:
                 before = undo.capture(inside, call.arguments) if undo else None
                 result = tool.invoke(inside, call.arguments)
                 after = undo.capture(inside, call.arguments) if undo else None
                 return self._finished(tool, started, before, result, after)
 
-        begun, events = records.begin(call)
+        events = records.begun(call)
         try:
             call = await self.session.journal.perform(
-                begun,
+                call,
                 image if undo else None,
                 events,
                 body,
@@ -259,7 +264,7 @@ class Executor:
                 durable=tool.effect is Effect.EXTERNAL,
             )
         except Exception as error:
-            if error not in raised:  # the journal's own: a failing disk, a lease that is over
+            if error is not noted.raised:  # the journal's own: a failing disk, a lease that is over
                 raise
             if not intended:  # what it is about could not be looked at, so it never started
                 return (await self._refuse(call, records.as_tool_error(tool, error))).call

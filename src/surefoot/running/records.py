@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
@@ -29,9 +28,9 @@ def start_data(call: Call) -> dict[str, Any]:
     }
 
 
-def begin(call: Call) -> tuple[Call, EventList]:
-    """The call as it starts, and its event."""
-    return call.with_(started_at=datetime.now(UTC)), [(EventType.CALL_INTENDED, start_data(call))]
+def begun(call: Call) -> EventList:
+    """The event that the call starts. The journal says when."""
+    return [(EventType.CALL_INTENDED, start_data(call))]
 
 
 def as_tool_error(tool: Tool, error: Exception) -> SurefootError:
