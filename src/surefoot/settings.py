@@ -6,12 +6,13 @@ The environment wins over the file. `docs/settings.md` is generated from this mo
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -65,6 +66,73 @@ class AnyCase(dict[str, Policy]):
     def get(self, name: str, default: Any = None) -> Any:
         """The policy of that name, else `default`."""
         return super().get(name.casefold(), default)
+
+
+FILE_ONLY = frozenset({"routes"})
+"""Settings that count in the settings file and nowhere else: where a prompt is sent is not for a variable to say."""
+
+_ROUTE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|password|cookie|credential", re.IGNORECASE)
+"""Names of headers that carry secrets; a settings file holds none, and keys have a place of their own."""
+
+
+class RouteSettings(BaseModel):
+    """A server of one's own that speaks OpenAI's chat form, as a table `routes.NAME` of the settings file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base_url: str
+    """Where its paths begin (`https://gateway.example.com/v1`)."""
+    key_name: str = ""
+    """Name of its key; empty where it takes none."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Fixed headers of every request; nothing secret."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _an_address(cls, value: str) -> str:
+        from urllib.parse import urlsplit
+
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("a base URL looks like https://gateway.example.com/v1")
+        if parts.username is not None:
+            raise ValueError("a user name or password does not belong into an address; use key_name")
+        return value.rstrip("/")
+
+    @field_validator("headers")
+    @classmethod
+    def _nothing_secret(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not _HEADER_NAME.fullmatch(name) or not (text.isascii() and text.isprintable()):
+                raise ValueError(f"{name!r} is no header that can be sent")
+            if _SECRET_HEADER.search(name):
+                raise ValueError(f"{name!r} would carry a secret; give the name of the key as key_name")
+        return value
+
+
+class _WithoutFileOnly(PydanticBaseSettingsSource):
+    """A source whose values for the settings that belong to the file are refused."""
+
+    def __init__(self, source: PydanticBaseSettingsSource, where: str) -> None:
+        super().__init__(source.settings_cls)
+        self._source = source
+        self._where = where
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        return self._source.get_field_value(field, field_name)
+
+    def __call__(self) -> dict[str, Any]:
+        values = self._source()
+        for name in sorted(FILE_ONLY & values.keys()):
+            raise SettingsError(
+                f"{name!r} is set by {self._where}, and it counts in the settings file only.",
+                f"Write it into {settings_file()}.",
+                key=name,
+                file=str(settings_file()),
+            )
+        return values
 
 
 class Settings(BaseSettings):
@@ -121,11 +189,17 @@ class Settings(BaseSettings):
     )
     ollama_url: str = Field("http://127.0.0.1:11434", description="Where Ollama listens.")
     openai_url: str = Field(
-        "", description="Base URL of an OpenAI-compatible server of your own (`http://127.0.0.1:8080/v1`)."
+        "",
+        description="Base URL that `openai:` models are asked at in place of OpenAI's (`http://127.0.0.1:8080/v1`).",
     )
     openai_key_name: str = Field(
         "OPENAI_API_KEY",
         description="Name of the key for `openai_url`: an environment variable or keyring entry.",
+    )
+    routes: dict[str, RouteSettings] = Field(
+        default_factory=dict,
+        description="Servers of your own that speak OpenAI's chat form, one table `routes.NAME` each with `base_url`, "
+        "`key_name` and `headers`; their models are `NAME:model`. In the settings file only.",
     )
     searxng_url: str = Field("", description="A SearXNG instance for web search. Empty: no web search.")
     weather_url: str = Field("https://api.open-meteo.com", description="Open-Meteo, or your own copy of it.")
@@ -149,6 +223,14 @@ class Settings(BaseSettings):
     @classmethod
     def _names_in_any_case(cls, value: dict[str, Policy]) -> dict[str, Policy]:
         return AnyCase(value)
+
+    @field_validator("routes")
+    @classmethod
+    def _names_of_routes(cls, value: dict[str, RouteSettings]) -> dict[str, RouteSettings]:
+        for name in value:
+            if not _ROUTE_NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of a route: small letters, digits, - and _")
+        return value
 
     @field_validator("data_dir", "cache_dir", "files_dir", mode="before")
     @classmethod
@@ -175,6 +257,12 @@ class Settings(BaseSettings):
     def database_url(self) -> str:
         """SQLAlchemy URL of the journal and the kits' data."""
         return f"sqlite:///{self.data_dir / 'surefoot.db'}"
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the keys that these settings speak of."""
+        named = (self.openai_key_name, *(route.key_name for route in self.routes.values()))
+        return tuple(dict.fromkeys(name for name in named if name))
 
     @property
     def files_folder(self) -> Path:
@@ -204,7 +292,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """What the caller gives wins over the environment, the environment over the file."""
         del dotenv_settings, file_secret_settings
-        return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls, settings_file()))
+        return (
+            _WithoutFileOnly(init_settings, "the program"),
+            _WithoutFileOnly(env_settings, "the environment"),
+            TomlConfigSettingsSource(settings_cls, settings_file()),
+        )
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -239,11 +331,18 @@ def _settings_error(error: ValidationError, path: Path) -> SettingsError:
 
         near = get_close_matches(key, list(Settings.model_fields), n=1)
         hint = f"Did you mean {near[0]!r}?" if near else "docs/settings.md lists every setting."
+        if first["loc"][0] == "routes":
+            hint = (
+                f"A route has {', '.join(RouteSettings.model_fields)}; a key itself never stands in the file."
+            )
         return SettingsError(f"There is no setting {key!r}.", hint, key=key, file=str(path))
     reason = str(first["msg"]).removeprefix("Value error, ")
+    only_file = first["loc"][0] in FILE_ONLY
+    elsewhere = "" if only_file else f" or in SUREFOOT_{key.upper().replace('.', '__')}"
+    shown = "cannot be used" if only_file else f"is {first.get('input')!r}"  # a route may hold a password
     return SettingsError(
-        f"Setting {key!r} is {first.get('input')!r}: {reason}.",
-        f"Change it in {path} or in SUREFOOT_{key.upper().replace('.', '__')}.",
+        f"Setting {key!r} {shown}: {reason}.",
+        f"Change it in {path}{elsewhere}.",
         key=key,
         file=str(path),
     )

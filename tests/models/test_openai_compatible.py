@@ -16,9 +16,9 @@ from surefoot.errors import (
     ProviderCapabilityError,
     ProviderRequestError,
     ProviderUnavailableError,
-    SettingsError,
 )
-from surefoot.models.openai_compatible import OpenAICompatibleModel, is_strict, open_openai
+from surefoot.models.openai_compatible import OpenAICompatibleModel, is_strict
+from surefoot.models.routes import open_route
 from surefoot.models.types import (
     NONE,
     REQUIRED,
@@ -263,6 +263,11 @@ async def test_a_missing_model_on_a_server_that_lists_nothing(server, model):
             (True, True, 200000, "schema"),
         ),
         ({"context_length": 8192, "supported_parameters": ["temperature"]}, (False, False, 8192, "text")),
+        (
+            {"context_length": 8192, "supported_parameters": ["tools", "response_format"]},
+            (True, False, 8192, "text"),
+        ),
+        ({"context_length": True, "max_model_len": 0}, (True, True, 0, "schema")),
     ],
 )
 async def test_capabilities_come_from_the_model_list(server, model, entry, expected):
@@ -304,6 +309,19 @@ async def test_a_refused_key_shows_when_asking_what_there_is(server, model):
     assert server.bodies(CHAT) == []
 
 
+async def test_a_key_that_may_ask_and_not_list(server, model):
+    """A restricted key is a good key: without the list the form itself holds."""
+    server._answers["/v1/models"].clear()
+    server.on(
+        "/v1/models",
+        as_json(
+            {"error": {"message": "You have insufficient permissions. Missing scopes: api.model.read"}}, 403
+        ),
+    )
+    server.on(CHAT, sse(delta(content="Hi"), delta("stop")))
+    assert (await model.complete(HI)).text == "Hi"
+
+
 async def test_llama_cpp_server_takes_grammars_and_says_its_context(server, model):
     """Its list says llamacpp, its properties the context it runs with; the model's name there may be any."""
     server._answers["/v1/models"].clear()
@@ -342,7 +360,9 @@ async def test_warming_asks_nothing(server, model):
 async def test_opening_sends_the_key_and_keeps_it_out_of_sight(server, monkeypatch):
     """The key named in the settings is sent, and masked wherever it comes back."""
     monkeypatch.setenv("MY_KEY", "sk-open-5566778899")
-    model = open_openai("gpt-test", Settings(openai_url=f"{server.url}/v1/", openai_key_name="MY_KEY"))
+    model = open_route(
+        "openai", "gpt-test", Settings(openai_url=f"{server.url}/v1/", openai_key_name="MY_KEY")
+    )
     server.on(CHAT, as_json({"error": {"message": "Incorrect API key provided: sk-open-5566778899"}}, 401))
     with pytest.raises(ProviderAuthError) as caught:
         await model.complete(HI)
@@ -356,7 +376,7 @@ async def test_opening_sends_the_key_and_keeps_it_out_of_sight(server, monkeypat
 async def test_a_server_on_this_machine_needs_no_key(server):
     """Without a key none is sent; loopback counts as local; a base URL without /v1 is taken as it is."""
     server.on("/chat/completions", sse(delta(content="Hi"), delta("stop")))
-    model = open_openai("gpt-test", Settings(openai_url=server.url, local_timeout_sec=55))
+    model = open_route("openai", "gpt-test", Settings(openai_url=server.url, local_timeout_sec=55))
     assert (await model.complete(HI)).text == "Hi"
     assert (await model.capabilities()).local is True
     assert model._default_seconds == 55
@@ -367,19 +387,13 @@ async def test_a_server_on_this_machine_needs_no_key(server):
 def test_a_hosted_server_needs_its_key():
     """It is missed when the model is opened, not when the first question is lost."""
     with pytest.raises(ProviderAuthError, match="none named OPENAI_API_KEY"):
-        open_openai("gpt-test", Settings(openai_url="https://api.example.com/v1"))
-
-
-def test_without_a_url_the_setting_is_named():
-    """Nothing is sent to a server nobody chose."""
-    with pytest.raises(SettingsError, match="needs `openai_url`"):
-        open_openai("gpt-test", Settings())
+        open_route("openai", "gpt-test", Settings(openai_url="https://api.example.com/v1"))
 
 
 async def test_offline_refuses_a_hosted_server(monkeypatch):
     """`offline` holds for models too."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-offline-1234")
-    model = open_openai("gpt-test", Settings(openai_url="http://8.8.8.8:8000/v1", offline=True))
+    model = open_route("openai", "gpt-test", Settings(openai_url="http://8.8.8.8:8000/v1", offline=True))
     with pytest.raises(AddressRefusedError, match="`offline` is set"):
         await model.complete(HI)
 
@@ -388,7 +402,7 @@ async def test_it_is_unavailable_when_nobody_listens(server):
     """The person hears which server."""
     from models.servers import free_port
 
-    model = open_openai("gpt-test", Settings(openai_url=f"http://127.0.0.1:{free_port()}/v1"))
+    model = open_route("openai", "gpt-test", Settings(openai_url=f"http://127.0.0.1:{free_port()}/v1"))
     with pytest.raises(
         ProviderUnavailableError, match=r"The server at http://127\.0\.0\.1:\d+/v1 cannot be reached"
     ):

@@ -11,7 +11,7 @@ import pytest
 import surefoot.models
 from models.servers import LoopbackServer, as_json, free_port
 from surefoot import ScriptedModel
-from surefoot.errors import ModelFileError, ModelNotFoundError, NoModelError, SettingsError
+from surefoot.errors import ModelFileError, ModelNotFoundError, NoModelError, ProviderAuthError
 from surefoot.models import default_model, open_model, planner_model, registry
 from surefoot.models.ollama import OllamaModel
 from surefoot.models.openai_compatible import OpenAICompatibleModel
@@ -51,6 +51,8 @@ async def test_a_model_is_named_by_provider_and_model(nobody):
         ("olama:qwen3:4b", "ollama:qwen3:4b"),
         ("Ollama:qwen3", "ollama:qwen3"),
         ("openia:x", "openai:x"),
+        ("open-router:x", "openrouter:x"),
+        ("lm-studio:x", "lmstudio:x"),
         ("locl:x", "local:x"),
         ("qwen3:4b", "ollama:qwen3:4b"),
         ("qwen3", "ollama:qwen3"),
@@ -61,12 +63,20 @@ async def test_an_unknown_provider_names_the_nearest(nobody, name, suggestion):
     with pytest.raises(ModelNotFoundError) as caught:
         await open_model(name, nobody)
     assert f"Did you mean {suggestion!r}?" in caught.value.next_move
-    for provider in registry.PROVIDERS:
+    for provider in [
+        *registry.PROVIDERS,
+        "openai",
+        "openrouter",
+        "tinyhumans",
+        "vllm",
+        "lmstudio",
+        "llamacpp",
+    ]:
         assert f"{provider}:" in caught.value.next_move
     assert caught.value.exit_code == 3
 
 
-@pytest.mark.parametrize("name", ["ollama", "ollama:", "openai"])
+@pytest.mark.parametrize("name", ["ollama", "ollama:", "openai", "vllm:"])
 async def test_a_provider_without_a_model(nobody, name):
     """Half a name says how the whole one is written."""
     with pytest.raises(ModelNotFoundError, match="and no model"):
@@ -74,9 +84,11 @@ async def test_a_provider_without_a_model(nobody, name):
 
 
 async def test_what_a_provider_misses_is_said(nobody):
-    """A provider's own setting is named by its own error."""
-    with pytest.raises(SettingsError, match="openai_url"):
-        await open_model("openai:x", nobody)
+    """A hosted provider's key is missed when the model is opened, and named."""
+    with pytest.raises(
+        ProviderAuthError, match="OpenRouter needs a key, and there is none named OPENROUTER_API_KEY"
+    ):
+        await open_model("openrouter:org/model", nobody)
 
 
 async def test_a_provider_is_one_file_and_one_line(nobody, monkeypatch):

@@ -10,32 +10,31 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefoot.errors import (
     ContentFilterError,
     ModelNotFoundError,
+    ProviderAuthError,
     ProviderError,
     ProviderRequestError,
-    SettingsError,
 )
-from surefoot.models.address import AddressPolicy
 from surefoot.models.checks import check_fits
 from surefoot.models.http import Deadline, ProviderClient, sse_data
-from surefoot.models.keys import find_key, need_key
+from surefoot.models.listings import Prices, find_entry, read_amount, read_entry, read_own_list, read_props
 from surefoot.models.names import ToolNames
-from surefoot.models.networks import is_local_host
 from surefoot.models.outgoing import choice_schema, mend_history, names_in, tool_json, tools_of
 from surefoot.models.refusals import read_object, shorten
 from surefoot.models.replies import Gathered, finish
+from surefoot.models.routes import Route
 from surefoot.models.streamed import Pieces, StreamedModel
 from surefoot.models.types import Capabilities, FinishReason, Message, Piece, Request, ToolCall, Usage
 
-if TYPE_CHECKING:
-    from surefoot.settings import Settings
-
 HOSTED_SECONDS = 120.0
 """Time-out of a hosted model where a request names none: reasoning models take a minute before the first word."""
+
+FORBIDDEN = 403
+"""A good key that may not do this; a bad one is 401."""
 
 DONE = "[DONE]"
 """The last event of a stream, as OpenAI defined it; some servers leave it out."""
@@ -58,8 +57,8 @@ REASONS = {
 OPTIONAL = ("stream_options", "parallel_tool_calls", "temperature", "max_tokens")
 """Fields a server may refuse: left out from then on, `max_tokens` sent as `max_completion_tokens` instead."""
 
-_CONTEXT_KEYS = ("context_length", "max_model_len", "max_context_length")
-"""Where `/models` says the context length: OpenRouter, vLLM, LM Studio."""
+PLAIN = Route("openai", "An OpenAI-compatible server", "")
+"""The route of a model that was made without one: nothing but the form itself is known of its server."""
 
 
 class OpenAICompatibleModel(StreamedModel):
@@ -68,9 +67,9 @@ class OpenAICompatibleModel(StreamedModel):
     Args:
         model: its name there.
         client: the edge to the server.
+        route: what is known of the server; its name is the provider's.
         prefix: path in front of `/chat/completions` and `/models` (`/v1`).
         default_seconds: time-out where a request names none.
-        local: the server is on this machine.
     """
 
     def __init__(
@@ -78,14 +77,15 @@ class OpenAICompatibleModel(StreamedModel):
         model: str,
         client: ProviderClient,
         *,
+        route: Route = PLAIN,
         prefix: str = "/v1",
         default_seconds: float = HOSTED_SECONDS,
-        local: bool = False,
     ) -> None:
-        super().__init__(f"openai:{model}", client, default_seconds)
+        super().__init__(f"{route.name}:{model}", client, default_seconds)
         self._model = model
+        self._route = route
         self._prefix = prefix
-        self._local = local
+        self._prices: Prices | None = None
         self._refused: set[str] = set()
 
     async def models(self) -> list[str]:
@@ -98,16 +98,33 @@ class OpenAICompatibleModel(StreamedModel):
 
     async def _ask_capabilities(self, deadline: Deadline) -> Capabilities:
         """What `/models` says of this model. Where a server lists nothing, what the form itself defines holds."""
+        listed = await self._listed_if_any(deadline)
+        entry = find_entry(listed, self._model)
+        found = read_entry(entry, local=self._route.local)
+        self._prices = found.prices
+        self._refused |= found.left_out
+        able = await self._own_facts(found.capabilities, deadline)
+        if (entry or (listed[0] if len(listed) == 1 else {})).get("owned_by") == "llamacpp":
+            able = read_props(await self._asked("/props", deadline), able)
+        return able
+
+    async def _listed_if_any(self, deadline: Deadline) -> list[dict[str, Any]]:
         try:
-            listed = await self._listed(deadline)
+            return await self._listed(deadline)
         except ProviderRequestError:
-            listed = []  # no such path: many gateways have none
-        entry = next((one for one in listed if one.get("id") == self._model), None)
-        llama = (entry or (listed[0] if len(listed) == 1 else {})).get("owned_by") == "llamacpp"
-        found = read_capabilities(entry or {}, local=self._local)
-        if llama:
-            found = replace(found, grammar=True, context_length=await self._llama_window(deadline))
-        return found
+            return []  # no such path: many gateways have none
+        except ProviderAuthError as error:
+            if error.details.get("status") != FORBIDDEN:
+                raise
+            return []  # a key that may ask models and not list them
+
+    async def _own_facts(self, known: Capabilities, deadline: Deadline) -> Capabilities:
+        """What the server's own list says, from the first of its paths that is there."""
+        for path in self._route.facts:
+            found = read_own_list(await self._asked(path, deadline), self._model, known)
+            if found is not None:
+                return found
+        return known
 
     async def _listed(self, deadline: Deadline) -> list[dict[str, Any]]:
         data = await self._client.json("GET", f"{self._prefix}/models", deadline=deadline)
@@ -116,15 +133,12 @@ class OpenAICompatibleModel(StreamedModel):
             [entry for entry in entries or () if isinstance(entry, dict)] if isinstance(entries, list) else []
         )
 
-    async def _llama_window(self, deadline: Deadline) -> int:
-        """The context of llama.cpp's server, from `/props`; 0 where it does not say."""
+    async def _asked(self, path: str, deadline: Deadline) -> Any:
+        """What a path of the server's own says; None where there is no such path."""
         try:
-            props = await self._client.json("GET", "/props", deadline=deadline)
-        except ProviderRequestError:
-            return 0
-        settings = props.get("default_generation_settings") if isinstance(props, dict) else None
-        window = settings.get("n_ctx") if isinstance(settings, dict) else None
-        return window if isinstance(window, int) else 0
+            return await self._client.json("GET", path, deadline=deadline)
+        except (ProviderRequestError, ModelNotFoundError):
+            return None
 
     async def _attempt(self, request: Request, deadline: Deadline) -> Pieces:
         begun = False
@@ -180,6 +194,8 @@ class OpenAICompatibleModel(StreamedModel):
                     yield Piece(text)
         if gathered.reason is None and not done:
             raise self._dropped()
+        if gathered.usage.cost is None and self._prices is not None:
+            gathered.usage = replace(gathered.usage, cost=self._prices.cost(gathered.usage))
         yield Piece(completion=finish(gathered, request, names, self._name, deadline.spent() - start))
 
     async def _events(self, body: dict[str, Any], deadline: Deadline) -> AsyncGenerator[str, None]:
@@ -207,53 +223,12 @@ class OpenAICompatibleModel(StreamedModel):
             body["response_format"] = _response_format(schema)
         if request.tools:
             body.update(_tools(request, names))
+        body |= self._route.body
+        if request.tools or schema is not None:
+            body |= self._route.bound_body
         if "max_tokens" in self._refused:
             body["max_completion_tokens"] = request.max_tokens
         return {key: value for key, value in body.items() if key not in self._refused}
-
-
-def open_openai(model: str, settings: Settings) -> OpenAICompatibleModel:
-    """A model of the server that `openai_url` names.
-
-    Raises:
-        SettingsError: `openai_url` is not set.
-        ProviderAuthError: the server is not on this machine and there is no key named `openai_key_name`.
-    """
-    url = settings.openai_url.rstrip("/")
-    if not url:
-        raise SettingsError(
-            f"The model 'openai:{model}' needs `openai_url`, and it is not set.",
-            "Set SUREFOOT_OPENAI_URL to the server's base URL, such as http://127.0.0.1:8080/v1.",
-            key="openai_url",
-        )
-    local = is_local_host(url)
-    policy = AddressPolicy.for_endpoint(url, settings)
-    provider = f"The server at {url}"
-    key = find_key(settings.openai_key_name) if local else need_key(settings.openai_key_name, provider)
-    root, prefix = (url.removesuffix("/v1"), "/v1") if url.endswith("/v1") else (url, "")
-    client = ProviderClient(
-        provider=provider,
-        base_url=root,
-        policy=policy,
-        headers=lambda: {"authorization": f"Bearer {key.reveal()}"} if key else {},
-        local=local,
-    )
-    seconds = settings.local_timeout_sec if local else HOSTED_SECONDS
-    return OpenAICompatibleModel(model, client, prefix=prefix, default_seconds=seconds, local=local)
-
-
-def read_capabilities(entry: dict[str, Any], *, local: bool) -> Capabilities:
-    """What an entry of `/models` says; OpenRouter's lists the parameters a model takes, others list none."""
-    takes = entry.get("supported_parameters")
-    lengths = [entry[key] for key in _CONTEXT_KEYS if isinstance(entry.get(key), int)]
-    schema = not isinstance(takes, list) or bool({"structured_outputs", "response_format"} & set(takes))
-    return Capabilities(
-        tools=not isinstance(takes, list) or "tools" in takes,
-        json_schema=schema,
-        context_length=lengths[0] if lengths else 0,
-        encoding="schema" if schema else "text",
-        local=local,
-    )
 
 
 def _take(chunk: dict[str, Any], gathered: Gathered, model: str) -> str:
@@ -304,7 +279,12 @@ def _text(content: object) -> str:
 def _usage(data: dict[str, Any]) -> Usage:
     details = data.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens") or data.get("prompt_cache_hit_tokens") or 0
-    return Usage(int(data.get("prompt_tokens") or 0), int(cached), int(data.get("completion_tokens") or 0))
+    return Usage(
+        int(data.get("prompt_tokens") or 0),
+        int(cached),
+        int(data.get("completion_tokens") or 0),
+        cost=read_amount(data.get("cost")),
+    )
 
 
 def _tools(request: Request, names: ToolNames) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from surefoot.errors import ModelFileError, ModelNotFoundError, NoModelError, ProviderError
+from surefoot.models.routes import find_route, model_behind
+from surefoot.models.routes import names as route_names
 
 if TYPE_CHECKING:
     from surefoot.models.types import LanguageModel
@@ -17,27 +19,30 @@ if TYPE_CHECKING:
 PROVIDERS = {
     "local": "surefoot.models.local:open_local",
     "ollama": "surefoot.models.ollama:open_ollama",
-    "openai": "surefoot.models.openai_compatible:open_openai",
 }
 """Provider to the function that opens one of its models: `(model, settings) -> LanguageModel`, sync or async. A new
-provider is one file and one line here."""
+provider is one file and one line here; a server of OpenAI's chat form is a row of data/routes.toml instead."""
 
 EMBEDDED = "qwen2.5-coder-1.5b"
 """The model whose weights `surefoot models pull` fetches."""
 
 
 async def open_model(name: str, settings: Settings) -> LanguageModel:
-    """The model of this name: `ollama:qwen3:4b`, `openai:gpt-oss`, `local:qwen2.5-coder-1.5b`, `local:/a/file.gguf`.
+    """The model of this name: `ollama:qwen3:4b`, `openrouter:openai/gpt-oss-120b`, `local:/a/file.gguf`.
 
     Opening does not call the model; what is wrong with it (not pulled, not running) shows at its first call.
 
     Raises:
         ModelNotFoundError: no such provider, or no model behind it.
-        SettingsError: the provider needs a setting that is not there.
+        SettingsError: the provider needs a setting that is not there, or a route of the settings cannot be used.
+        ProviderAuthError: a hosted provider's key is not there.
     """
-    provider, colon, model = name.strip().partition(":")
-    if provider not in PROVIDERS or not model:
-        raise _unknown(name, provider, model if colon else "")
+    provider, _, model = name.strip().partition(":")
+    route = None if provider in PROVIDERS else find_route(provider, settings)
+    if not model or (route is None and provider not in PROVIDERS):
+        raise _unknown(name, provider, model, [*PROVIDERS, *route_names(settings)])
+    if route is not None:
+        return model_behind(route, model, settings)
     module, _, function = PROVIDERS[provider].partition(":")
     opened = getattr(import_module(module), function)(model, settings)
     found: LanguageModel = await opened if inspect.isawaitable(opened) else opened
@@ -95,20 +100,20 @@ async def _running_ollama(settings: Settings) -> str:
         return ""
 
 
-def _unknown(name: str, provider: str, model: str) -> ModelNotFoundError:
-    listed = ", ".join(f"{known}:…" for known in PROVIDERS)
-    if provider in PROVIDERS:
+def _unknown(name: str, provider: str, model: str, providers: list[str]) -> ModelNotFoundError:
+    listed = ", ".join(f"{known}:…" for known in providers)
+    if provider in providers:
         return ModelNotFoundError(
             f"{name!r} names the provider {provider!r} and no model.",
             f"Write it as `{provider}:model`. `surefoot models list` shows what there is.",
             name=name,
         )
-    near = get_close_matches(provider.lower(), list(PROVIDERS), n=1)
+    near = get_close_matches(provider.lower(), providers, n=1)
     guess = f"{near[0]}:{model}" if near and model else f"ollama:{name}"
     return ModelNotFoundError(
         f"There is no provider {provider!r} for the model {name!r}.",
         f"Did you mean {guess!r}? A model is named `provider:model`; the providers are {listed}",
         name=name,
-        providers=list(PROVIDERS),
+        providers=providers,
         suggestion=guess,
     )

@@ -90,20 +90,37 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call. `cached_tokens` is the part of `prompt_tokens` that was not evaluated again."""
+    """Tokens of one call. `cached_tokens` is the part of `prompt_tokens` that was not evaluated again.
+
+    `cost` is in the account's currency, as the provider said it or by the prices it lists; None where it is unknown,
+    which is not 0. In a sum it is what is known of it.
+    """
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.cached_tokens + other.cached_tokens,
             self.output_tokens + other.output_tokens,
             self.seconds + other.seconds,
+            sum(known) if known else None,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The usage as JSON; `Usage(**data)` reads it."""
+        return {
+            "prompt_tokens": self.prompt_tokens,
+            "cached_tokens": self.cached_tokens,
+            "output_tokens": self.output_tokens,
+            "seconds": self.seconds,
+            "cost": self.cost,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +171,7 @@ class Completion:
             "text": self.text,
             "tool_calls": [call.to_dict() for call in self.tool_calls],
             "finish_reason": str(self.finish_reason),
-            "usage": {
-                "prompt_tokens": self.usage.prompt_tokens,
-                "cached_tokens": self.usage.cached_tokens,
-                "output_tokens": self.usage.output_tokens,
-                "seconds": self.usage.seconds,
-            },
+            "usage": self.usage.to_dict(),
             "model": self.model,
             "probabilities": None if self.probabilities is None else list(self.probabilities),
         }
