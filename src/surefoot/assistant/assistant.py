@@ -289,9 +289,9 @@ class Assistant:
 
     async def journal(self) -> Journal:
         """The journal, opened when first needed. From here on nothing holds a secret of the environment."""
-        from surefoot.models import keys
+        from surefoot.models import keys, routes
 
-        keys.mask_environment(self.settings.openai_key_name)
+        keys.mask_environment(*routes.key_names(self.settings))
         if self._journal is None:
             from surefoot.journal import SqlJournal
             from surefoot.storage import Database

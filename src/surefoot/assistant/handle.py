@@ -93,12 +93,7 @@ class RunResult:
             "stopped_by": self.run.stopped_by or None,
             "error": self.run.error,
             "model_calls": self.model_calls,
-            "usage": {
-                "prompt_tokens": self.usage.prompt_tokens,
-                "cached_tokens": self.usage.cached_tokens,
-                "output_tokens": self.usage.output_tokens,
-                "seconds": round(self.usage.seconds, 3),
-            },
+            "usage": {**self.usage.to_dict(), "seconds": round(self.usage.seconds, 3)},
         }
 
 

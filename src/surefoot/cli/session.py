@@ -41,11 +41,11 @@ class Cli:
     @cached_property
     def settings(self) -> Settings:
         """The person's settings, loaded when first needed."""
-        from surefoot.models import keys
+        from surefoot.models import keys, routes
         from surefoot.settings import load_settings
 
         settings = load_settings()
-        keys.mask_environment(settings.openai_key_name)
+        keys.mask_environment(*routes.key_names(settings))
         return settings
 
     @cached_property

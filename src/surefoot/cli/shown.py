@@ -28,6 +28,12 @@ def _visible(char: str) -> str:
     return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char) or char.encode("unicode_escape").decode("ascii")
 
 
+def amount(cost: float) -> str:
+    """An amount of money without its currency, which providers do not say: `0.0123`, `1.5`, `0`, `1.2e-07`."""
+    short = f"{cost:.6f}".rstrip("0").rstrip(".")
+    return short if float(short) or not cost else f"{cost:.2g}"
+
+
 def prose(text: str) -> str:
     """Text of several lines: line ends and tabs stay, everything else as `visible`."""
     return visible(text.replace("\r\n", "\n"), keep="\n\t")

@@ -76,6 +76,8 @@ class Budget:
     per_tool: Counter[str] = field(default_factory=Counter)
     before: float = 0.0
     """Seconds that earlier parts of an interrupted run took."""
+    cost: float = 0.0
+    """What is known of the cost of the answered model calls; calls of unknown cost add nothing here."""
 
     def __post_init__(self) -> None:
         self._start = self.clock()
@@ -101,12 +103,14 @@ class Budget:
         """Take one model call out of the budget, and check tokens, cost and time already used."""
         self._check("seconds", self.seconds, 0)
         self._check("tokens", self.used["tokens"], 0)
+        self._check("cost", self.cost, 0)
         self._check("model_calls", self.used["model_calls"], 1)
         self.used["model_calls"] += 1
 
     def add_usage(self, usage: Usage) -> None:
-        """Count the tokens of an answered model call; cached ones count, they were still sent."""
+        """Count tokens and cost of an answered model call; cached tokens count, they were still sent."""
         self.used["tokens"] += usage.prompt_tokens + usage.output_tokens
+        self.cost += usage.cost or 0.0
 
     def recall_call(self, tool: Tool) -> None:
         """Count a call that an earlier part of this run made; never refuses."""
@@ -130,7 +134,11 @@ class Budget:
     def _check(self, name: str, used: float, more: float) -> None:
         allowed = getattr(self.limits, name)
         if allowed is not None and (used + more > allowed or (more == 0 and used >= allowed)):
-            raise _exceeded(name.replace("_", " "), allowed, used, name)
+            raise _exceeded(_WORDS.get(name, name.replace("_", " ")), allowed, used, name)
+
+
+_WORDS = {"cost": "in the account's currency"}
+"""How a message speaks of a limit whose name is no unit."""
 
 
 def worked_seconds(calls: Iterable[Call], model_calls: Iterable[ModelCall]) -> float:

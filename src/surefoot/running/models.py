@@ -120,6 +120,7 @@ async def _write(
         "cached_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,
         "seconds": round(usage.seconds, 3),
+        "cost": usage.cost,
     }
     entry = ModelCall(session.run.id, key, request.purpose, name, completion.to_dict())
     events = [(EventType.MODEL_CALLED, data)]

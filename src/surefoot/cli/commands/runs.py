@@ -172,6 +172,7 @@ def _show_calls(cli: Cli, catalogue: Catalogue, result: RunResult) -> None:
 
 def _show_model_call(cli: Cli, purpose: str, model: str, usage: dict[str, Any]) -> None:
     from surefoot.cli.sentences import seconds_words
+    from surefoot.cli.shown import amount
 
     cached = cli.texts("summary.cached", n=usage["cached_tokens"]) if usage["cached_tokens"] else ""
     tokens = cli.texts.count("summary.tokens", usage["prompt_tokens"] + usage["output_tokens"])
@@ -182,6 +183,8 @@ def _show_model_call(cli: Cli, purpose: str, model: str, usage: dict[str, Any]) 
         tokens=f"{tokens}{cached}",
         took=seconds_words(usage["seconds"]),
     )
+    cost = usage.get("cost")  # unknown costs are not shown as nothing
+    words += "" if cost is None else cli.texts("summary.cost", n=amount(cost))
     cli.out.data([(f"  {cli.out.out.symbols['dot']}     {words}", "dim")])
 
 
