@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from surefoot.journal import rows
 from surefoot.journal.codec import clean, dump, load, now
 from surefoot.journal.finding import LAST, SHORTEST_ID, check_prefix, no_run_yet, only_one, shortest
 from surefoot.journal.memory_state import Change, State
+from surefoot.journal.said import body_of, conversation
 from surefoot.journal.types import Body, Call, EventList, Finished, Memory, ModelCall, Run
 from surefoot.storage.memories import rank
 from surefoot.storage.words import query_words
@@ -164,9 +165,17 @@ class MemoryJournal:
 
     # --- model calls, events ---------------------------------------------------------------------------------
 
-    async def add_model_call(self, call: ModelCall, events: EventList = (), *, fence: int = 0) -> None:
-        """Write an answered model call; StateError when its key is answered already."""
-        await self._write(lambda change, _tx: state.add_model_call(change, call, events, fence))
+    async def add_model_call(
+        self,
+        call: ModelCall,
+        events: EventList = (),
+        *,
+        fence: int = 0,
+        messages: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """Write an answered model call and what was new in it; StateError when its key is answered already."""
+        bodies = [body_of(message) for message in messages]
+        await self._write(lambda change, _tx: state.add_model_call(change, call, events, fence, bodies))
 
     async def model_call(self, run_id: str, key: str) -> ModelCall | None:
         """The model call under that key; None where there is none."""
@@ -179,6 +188,13 @@ class MemoryJournal:
         with self._lock:
             found = list(self._state.model_calls.get(run_id, {}).values())
         return [rows.model_call_of(row) for row in found]
+
+    async def run_messages(self, run_id: str, key: str = "") -> list[tuple[str, dict[str, Any]]]:
+        """What was said to models and what they answered, in order, each with the key of its model call."""
+        with self._lock:
+            texts = self._state.said(run_id)
+        calls = await self.model_calls(run_id)
+        return conversation([call for call in calls if key in {"", call.key}], texts)
 
     async def append(self, run_id: str, events: EventList) -> None:
         """Write events that belong to no other write."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from surefoot.events import EventType
-from surefoot.journal import rows, rules
+from surefoot.journal import rows, rules, said
 from surefoot.journal.codec import dump, time_text
 from surefoot.journal.finding import no_call, no_run
 from surefoot.journal.lease import holder_lives
@@ -40,6 +40,9 @@ class State:
     heartbeats: dict[str, datetime] = field(default_factory=dict)
     calls: dict[str, dict[str, Row]] = field(default_factory=dict)
     model_calls: dict[str, dict[str, Row]] = field(default_factory=dict)
+    run_messages: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    """Hashes by run and model call."""
+    bodies: dict[str, str] = field(default_factory=dict)
     events: dict[str, list[Row]] = field(default_factory=dict)
     messages: list[tuple[str, str]] = field(default_factory=list)
     memories: dict[str, MemoryRow] = field(default_factory=dict)
@@ -63,6 +66,11 @@ class State:
         """By ordinal: calls are kept in the order they were first written."""
         return [rows.call_of(row) for row in self.calls.get(run_id, {}).values()]
 
+    def said(self, run_id: str) -> list[tuple[str, str]]:
+        """`(key, body)` of the messages of a run's model calls."""
+        keys = self.model_calls.get(run_id, {})
+        return [(key, self.bodies[one]) for key in keys for one in self.run_messages.get((run_id, key), ())]
+
 
 class Change:
     """Changes to be made together, or not at all: until `make` the state stays as it is."""
@@ -73,7 +81,7 @@ class Change:
         self._steps: list[Callable[[], None]] = []
         self._new_events: dict[str, int] = {}
 
-    def put(self, into: dict[str, Any], key: str, value: Any) -> None:
+    def put(self, into: dict[Any, Any], key: Hashable, value: Any) -> None:
         """Set an entry."""
         self._steps.append(lambda: into.__setitem__(key, value))
 
@@ -252,14 +260,19 @@ def _end(change: Change, call: Call, known: Call, events: EventList) -> Call:
 # --- the rest ------------------------------------------------------------------------------------------------
 
 
-def add_model_call(change: Change, call: ModelCall, events: EventList, fence: int) -> None:
-    """Write an answered model call; its key is answered once."""
+def add_model_call(
+    change: Change, call: ModelCall, events: EventList, fence: int, bodies: list[said.Body]
+) -> None:
+    """Write an answered model call with the messages that were new in it; its key is answered once."""
     rules.check_fence(call.run, change.state.run(call.run).fence, fence)
     known = change.state.model_calls.setdefault(call.run, {})
     if call.key in known:
         raise rules.answered(call.run, call.key)
     at = time_text(call.at or change.at)
     change.put(known, call.key, (call.run, call.key, call.purpose, call.model, dump(call.completion), at))
+    for body in bodies:
+        change.put(change.state.bodies, body.hash, body.text)
+    change.put(change.state.run_messages, (call.run, call.key), [body.hash for body in bodies])
     change.events(call.run, events)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +11,7 @@ from surefoot.journal import rows, sql_calls, sql_runs
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import clean, load, now
 from surefoot.journal.lease import Heart
+from surefoot.journal.said import body_of
 from surefoot.journal.types import ACTIVE, Body, Call, EventList, Finished, Memory, ModelCall, Run
 from surefoot.storage import memories
 
@@ -158,9 +159,17 @@ class SqlJournal:
 
     # --- model calls, events ---------------------------------------------------------------------------------
 
-    async def add_model_call(self, call: ModelCall, events: EventList = (), *, fence: int = 0) -> None:
-        """Write an answered model call; StateError when its key is answered already."""
-        await self._write(lambda tx: sql_calls.add_model_call(tx, call, events, fence, self._clock()))
+    async def add_model_call(
+        self,
+        call: ModelCall,
+        events: EventList = (),
+        *,
+        fence: int = 0,
+        messages: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """Write an answered model call and what was new in it; StateError when its key is answered already."""
+        bodies = [body_of(message) for message in messages]
+        await self._write(lambda tx: sql_calls.add_model_call(tx, call, events, fence, self._clock(), bodies))
 
     async def model_call(self, run_id: str, key: str) -> ModelCall | None:
         """The model call under that key; None where there is none."""
@@ -171,6 +180,10 @@ class SqlJournal:
         """In the order they were answered."""
         found = await self._read(lambda tx: sql.MODEL_CALLS.rows(tx, of_run=run_id))
         return [rows.model_call_of(row) for row in found]
+
+    async def run_messages(self, run_id: str, key: str = "") -> list[tuple[str, dict[str, Any]]]:
+        """What was said to models and what they answered, in order, each with the key of its model call."""
+        return await self._read(lambda tx: sql_calls.conversation(tx, run_id, key))
 
     async def append(self, run_id: str, events: EventList) -> None:
         """Write events that belong to no other write."""

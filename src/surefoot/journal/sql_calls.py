@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from surefoot.journal import rows, rules
+from surefoot.journal import rows, rules, said
 from surefoot.journal import statements as sql
 from surefoot.journal.codec import dump, time_text
 from surefoot.journal.finding import no_call, no_run
@@ -129,8 +130,15 @@ def _end(tx: Connection, call: Call, where: Place, events: EventList, at: dateti
     return call
 
 
-def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: int, at: datetime) -> None:
-    """Write an answered model call; its key is answered once."""
+def add_model_call(
+    tx: Connection,
+    call: ModelCall,
+    events: EventList,
+    fence: int,
+    at: datetime,
+    bodies: Sequence[said.Body] = (),
+) -> None:
+    """Write an answered model call with the messages that were new in it; its key is answered once."""
     last_seq = _last_seq(tx, call.run, fence)
     if sql.MODEL_CALL_BY_KEY.row(tx, of_run=call.run, of_key=call.key) is not None:
         raise rules.answered(call.run, call.key)
@@ -145,7 +153,22 @@ def add_model_call(tx: Connection, call: ModelCall, events: EventList, fence: in
         "at": time_text(call.at or at),
     }
     sql.MODEL_CALL_INSERT.run(tx, **values)
+    for position, body in enumerate(bodies):
+        if sql.BODY_KNOWN.row(tx, of_hash=body.hash) is None:
+            sql.BODY_INSERT.run(tx, hash=body.hash, body=body.text)
+        sql.RUN_MESSAGE_INSERT.run(tx, run=call.run, key=call.key, position=position, hash=body.hash)
     add_events(tx, call.run, last_seq, events, at)
+
+
+def conversation(tx: Connection, run: str, key: str) -> list[tuple[str, dict[str, Any]]]:
+    """What was said in a run, or in one of its model calls."""
+    if key:
+        found = sql.MODEL_CALL_BY_KEY.rows(tx, of_run=run, of_key=key)
+        texts = sql.CALL_MESSAGES.rows(tx, of_run=run, of_key=key)
+    else:
+        found = sql.MODEL_CALLS.rows(tx, of_run=run)
+        texts = sql.RUN_MESSAGES.rows(tx, of_run=run)
+    return said.conversation(map(rows.model_call_of, found), texts)
 
 
 def add_messages(

@@ -7,7 +7,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, func, or_, select, update
 
 from surefoot.journal import rows
-from surefoot.journal.tables import calls, events, messages, model_calls, runs
+from surefoot.journal.tables import (
+    calls,
+    events,
+    message_bodies,
+    messages,
+    model_calls,
+    run_messages,
+    runs,
+)
 from surefoot.journal.types import ACTIVE, CallStatus
 from surefoot.storage.prepared import Prepared
 
@@ -133,6 +141,23 @@ MODEL_CALL_BY_KEY = Prepared(
 )
 MODEL_CALLS = Prepared(
     select(*_MODEL_CALL).where(model_calls.c.run == bindparam("of_run")).order_by(model_calls.c.ordinal)
+)
+
+BODY_KNOWN = Prepared(select(message_bodies.c.hash).where(message_bodies.c.hash == bindparam("of_hash")))
+BODY_INSERT = Prepared.insert(message_bodies)
+RUN_MESSAGE_INSERT = Prepared.insert(run_messages)
+_SAID = select(run_messages.c.key, message_bodies.c.body).select_from(
+    run_messages.join(message_bodies, message_bodies.c.hash == run_messages.c.hash)
+)
+RUN_MESSAGES = Prepared(
+    _SAID.where(run_messages.c.run == bindparam("of_run")).order_by(
+        run_messages.c.key, run_messages.c.position
+    )
+)
+CALL_MESSAGES = Prepared(
+    _SAID.where(
+        run_messages.c.run == bindparam("of_run"), run_messages.c.key == bindparam("of_key")
+    ).order_by(run_messages.c.position)
 )
 
 EVENT_INSERT = Prepared.insert(events, *rows.EVENT_COLUMNS)

@@ -6,13 +6,26 @@ can read it. JSON is text too, with sorted keys: two equal values are equal byte
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 from surefoot.storage.schema import metadata
 
 ID = String(32)
 TIME = String(27)
 WORD = String(32)
+HASH = String(64)
+"""A SHA-256 in hex."""
 
 runs = Table(
     "runs",
@@ -93,3 +106,23 @@ messages = Table(
     Column("at", TIME, nullable=False),
     Index(None, "dialogue", "number"),
 )
+
+message_bodies = Table(
+    "message_bodies",
+    metadata,
+    Column("hash", HASH, primary_key=True),
+    Column("body", Text, nullable=False),
+)
+"""Messages of model calls by the hash of their canonical JSON: a system prompt is kept once, whoever sends it again.
+A body that nothing names any more may stay."""
+
+run_messages = Table(
+    "run_messages",
+    metadata,
+    Column("run", ID, primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("hash", HASH, ForeignKey("message_bodies.hash"), nullable=False),
+    ForeignKeyConstraint(["run", "key"], ["model_calls.run", "model_calls.key"]),
+)
+"""What was new in each model call, in order. The answers stand in `model_calls`."""

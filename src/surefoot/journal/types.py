@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -268,8 +268,18 @@ class Journal(Protocol):
         """The call under that key; None where there is none."""
         ...
 
-    async def add_model_call(self, call: ModelCall, events: EventList = (), *, fence: int = 0) -> None:
-        """Write an answered model call; StateError when its key is answered already."""
+    async def add_model_call(
+        self,
+        call: ModelCall,
+        events: EventList = (),
+        *,
+        fence: int = 0,
+        messages: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """Write an answered model call; StateError when its key is answered already.
+
+        `messages` (`Message.to_dict`) are those that no earlier call of the run has kept; equal ones are stored once.
+        """
         ...
 
     async def model_call(self, run_id: str, key: str) -> ModelCall | None:
@@ -278,6 +288,14 @@ class Journal(Protocol):
 
     async def model_calls(self, run_id: str) -> list[ModelCall]:
         """In the order they were answered."""
+        ...
+
+    async def run_messages(self, run_id: str, key: str = "") -> list[tuple[str, dict[str, Any]]]:
+        """What was said to models and what they answered, in order, each with the key of its model call.
+
+        The last message of each key is the answer. With `key`, those of one call. A call of before messages were kept
+        has its answer only.
+        """
         ...
 
     async def append(self, run_id: str, events: EventList) -> None:
