@@ -347,8 +347,16 @@ def test_offline_leaves_loopback_only():
     far = AddressPolicy(
         allowed=["http://gpu.example.com"], offline=True, resolve=lambda host, port: ["10.0.0.9"]
     )
-    with pytest.raises(AddressRefusedError, match="`offline` is set"):
-        far.addresses("gpu.example.com", 80)
+    for refused in (
+        lambda: far.check("http://gpu.example.com/v1"),
+        lambda: far.addresses("gpu.example.com", 80),
+    ):
+        with pytest.raises(AddressRefusedError, match="`offline` is set"):
+            refused()
+    assert AddressPolicy(allowed=["localhost:1"], offline=True).check("http://localhost:1/") == (
+        "localhost",
+        1,
+    )
 
 
 def test_without_offline_the_named_policies_are_public_only_and_endpoint_only():

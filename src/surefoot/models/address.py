@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import AddressRefusedError, MisuseError, SettingsError
 from surefoot.models.checks import seconds_allowed
-from surefoot.models.networks import LOCAL_NAMES, IPAddress, is_loopback, why_not_public
+from surefoot.models.networks import LOCAL_NAMES, IPAddress, is_local_host, is_loopback, why_not_public
 
 if TYPE_CHECKING:
     import httpx
@@ -116,6 +116,8 @@ class AddressPolicy:
         if not 0 < port < 1 << 16:
             raise _refused(shown, f"has the port {port}, and ports go from 1 to 65535")
         if (host, port) in self._allowed:
+            if self._offline and not is_local_host(str(parsed)):
+                raise _offline(shown)
             return host, port
         if not self._public:
             raise _refused(shown, "is not the configured endpoint", allowed=self._listed())
