@@ -123,7 +123,7 @@ def mend_history(messages: Sequence[Message]) -> list[Message]:
 
 
 def _mended(call: ToolCall) -> ToolCall:
-    return ToolCall(call.id or new_call_id(), call.name, read_arguments(call.arguments, call.name))
+    return replace(call, id=call.id or new_call_id(), arguments=read_arguments(call.arguments, call.name))
 
 
 def _answered(message: Message, open_calls: Sequence[ToolCall]) -> ToolCall | None:

@@ -15,15 +15,20 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call the model asks for. `arguments` is always an object; `id` is made by us where the provider gives none."""
+    """A call the model asks for. `arguments` is always an object; `id` is made by us where the provider gives none.
+
+    `extra` is what its provider wants back with the history and nobody else reads (JSON; Gemini's signatures).
+    """
 
     id: str
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The call as JSON."""
-        return {"id": self.id, "name": self.name, "arguments": self.arguments}
+        """The call as JSON, `extra` left out where it is empty."""
+        data: dict[str, Any] = {"id": self.id, "name": self.name, "arguments": self.arguments}
+        return {**data, "extra": self.extra} if self.extra else data
 
 
 @dataclass(frozen=True, slots=True)
