@@ -40,6 +40,11 @@ def secrets(*values: str) -> Iterator[None]:
         _secrets.reset(token)
 
 
+def mark() -> int:
+    """A number that is the same while the same values are registered here: what was masked then is masked now."""
+    return hash(_secrets.get())
+
+
 def redact(text: str) -> str:
     """The text with every registered value masked, in each form listed at `forms`.
 

@@ -7,24 +7,46 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 from surefoot import redaction
-from surefoot.errors import EmptyReplyError, ProviderTimeoutError
+from surefoot.errors import EmptyReplyError, ProviderError, ProviderTimeoutError
 from surefoot.events import EventType
 from surefoot.journal.types import ModelCall
 from surefoot.models.types import Completion, LanguageModel, Piece, Request
+from surefoot.running.asked import asked, masked_call
 from surefoot.running.session import Session
 
 
 async def call_model(
-    session: Session, model: LanguageModel, request: Request, key: str, *, stream: bool = False
+    session: Session,
+    model: LanguageModel,
+    request: Request,
+    key: str,
+    *,
+    stream: bool = False,
+    follows: str = "",
 ) -> Completion:
     """The model's answer under this key. With `stream`, listeners get its text as it comes.
+
+    The messages that are new since the call it follows are kept with it (all of them when it follows none).
+
+    Args:
+        session: the run in work.
+        model: who is asked.
+        request: what is asked.
+        key: the place in the run, the same again on resume.
+        stream: tell listeners of the text as it comes.
+        follows: key of an earlier call with whose messages, and then its answer, this request begins. What stood behind
+            that call's history and is not in this request counts as not shared.
 
     Raises:
         BudgetExceededError: before the call, when a limit is reached.
         ProviderError: from the model, ProviderTimeoutError after `request.timeout` seconds.
     """
+    before = session.asked.get(follows)
+    asking = asked(request.messages, before)
 
     async def recall() -> Completion | None:
         known = session.known_model_calls.get(key)
@@ -33,24 +55,29 @@ async def call_model(
     async def work() -> Completion:
         session.budget.reserve_model_call()
         start = time.monotonic()
-        completion = await _within(session, model, _masked(request), stream=stream)
+        sent = replace(request, messages=asking.sent)
+        completion = await _answered(session, model, sent, key, stream=stream)
         usage = replace(completion.usage, seconds=time.monotonic() - start)
         completion = _as_kept(replace(completion, usage=usage))
         session.count(usage)
-        await _write(session, model, request, key, completion)
+        await _write(session, model, request, key, completion, asking.to_keep(before))
         return completion
 
-    return await session.steps.run(key, recall, work)
+    completion = await session.steps.run(key, recall, work)
+    session.remember(key, asking.answered(completion))
+    return completion
 
 
-def _masked(request: Request) -> Request:
-    """The request without the run's secrets: results that a prompt quotes are not yet masked as the journal's are."""
-    return replace(
-        request,
-        messages=tuple(
-            replace(message, content=redaction.redact(message.content)) for message in request.messages
-        ),
-    )
+async def _answered(
+    session: Session, model: LanguageModel, request: Request, key: str, *, stream: bool
+) -> Completion:
+    """Ask it; what its provider fails with is told to those who watch."""
+    began = datetime.now(UTC)
+    try:
+        return await _within(session, model, request, stream=stream)
+    except ProviderError as error:
+        session.provider_failed(error, key=key, purpose=request.purpose, model=model.name, began=began)
+        raise
 
 
 def _as_kept(completion: Completion) -> Completion:
@@ -58,10 +85,7 @@ def _as_kept(completion: Completion) -> Completion:
 
     What a server echoes of a key, or a model guesses, reaches no tool either.
     """
-    calls = tuple(
-        replace(call, name=redaction.redact(call.name), arguments=redaction.redact_json(call.arguments))
-        for call in completion.tool_calls
-    )
+    calls = tuple(map(masked_call, completion.tool_calls))
     return replace(completion, text=redaction.redact(completion.text), tool_calls=calls)
 
 
@@ -109,13 +133,21 @@ async def _pieces(model: LanguageModel, request: Request) -> AsyncGenerator[Piec
 
 
 async def _write(
-    session: Session, model: LanguageModel, request: Request, key: str, completion: Completion
+    session: Session,
+    model: LanguageModel,
+    request: Request,
+    key: str,
+    completion: Completion,
+    messages: list[dict[str, Any]],
 ) -> None:
     usage = completion.usage
     name = completion.model or model.name
     data = {
+        "key": key,
         "purpose": request.purpose,
         "model": name,
+        "asked": model.name,
+        "finish_reason": str(completion.finish_reason),
         "prompt_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,
@@ -124,5 +156,5 @@ async def _write(
     }
     entry = ModelCall(session.run.id, key, request.purpose, name, completion.to_dict())
     events = [(EventType.MODEL_CALLED, data)]
-    await session.journal.add_model_call(entry, events, fence=session.run.fence)
+    await session.journal.add_model_call(entry, events, fence=session.run.fence, messages=messages)
     session.told(events)

@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from surefoot import redaction
+from surefoot.errors import ProviderError
 from surefoot.events import EventType
 from surefoot.journal import rules
 from surefoot.journal.types import (
@@ -25,7 +26,8 @@ from surefoot.journal.types import (
     RunStatus,
 )
 from surefoot.models.types import Usage
-from surefoot.running import records
+from surefoot.running import records, tracing, watching
+from surefoot.running.asked import KEPT, Asked
 from surefoot.running.budget import Budget, worked_seconds
 from surefoot.running.listeners import Listeners
 from surefoot.running.policy import Decision
@@ -51,10 +53,15 @@ class Session:
     known_model_calls: dict[str, ModelCall] = field(default_factory=dict)
     usage: Usage = Usage()
     model_calls: int = 0
+    asked: dict[str, Asked] = field(default_factory=dict)
+    """The last model calls by key, for those that follow them."""
 
     def __post_init__(self) -> None:
         self.listeners = Listeners(self.journal, self.run.id)
         self._told_before: set[str] = set()
+        self._watch: watching.RunWatch | None = None
+        if self.settings.trace:
+            tracing.start(content=self.settings.trace_content)
 
     @cached_property
     def now(self) -> datetime:
@@ -116,7 +123,33 @@ class Session:
     def told(self, events: EventList) -> None:
         """These events are in the journal now."""
         if events:
+            if watching.anybody():
+                self._watched().wake()
             self.listeners.stored(len(events))
+
+    def provider_failed(
+        self, error: ProviderError, *, key: str, purpose: str, model: str, began: datetime
+    ) -> None:
+        """A model call was not answered. The journal keeps no such call; those who watch are told."""
+        if watching.anybody():
+            failure = watching.failure_of(error, key=key, purpose=purpose, model=model, began=began)
+            self._watched().provider_failed(failure)
+
+    def _watched(self) -> watching.RunWatch:
+        if self._watch is None:
+            self._watch = watching.RunWatch(self, self.listeners.last)
+        return self._watch
+
+    async def _watchers_know(self) -> None:
+        """Before somebody may end the event loop, everything was passed on."""
+        if self._watch is not None:
+            await self._watch.caught_up()
+
+    def remember(self, key: str, asked: Asked) -> None:
+        """This was asked under that key, for the call that follows it."""
+        self.asked[key] = asked
+        if len(self.asked) > KEPT:
+            del self.asked[next(iter(self.asked))]
 
     def live(self, type_: EventType, **data: Any) -> None:
         """Something that only listeners of this moment get."""
@@ -141,6 +174,7 @@ class Session:
         self.run = await self.journal.end_turn(run, events, dialogue=dialogue, messages=messages, diary=diary)
         self.told(events)
         self.listeners.end()
+        await self._watchers_know()
 
     async def rest(self, status: RunStatus, **changes: Any) -> None:
         """Leave the run in a state in which nobody works on it."""
@@ -148,6 +182,7 @@ class Session:
             await self._close_open_calls()
         await self.set(status=status, owner="", **changes)
         self.listeners.end()
+        await self._watchers_know()
 
     async def _close_open_calls(self) -> None:
         """A call whose end was not written (its intent, or its result, was under way) is closed as what is known."""
