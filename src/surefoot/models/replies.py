@@ -176,9 +176,10 @@ def _check_ending(gathered: Gathered, request: Request, model: str, text: str) -
         )
     if gathered.reason is not FinishReason.LENGTH:
         return
+    wanted = bool(request.tools) and request.tool_choice.mode == "required"
     cut = (
         "a tool call"
-        if gathered.calls
+        if gathered.calls or wanted
         else "a choice"
         if request.choices
         else ""
