@@ -88,6 +88,56 @@ def test_time_tokens_and_model_calls_stop_before_the_next_model_call():
         called.reserve_model_call()
 
 
+def test_a_cost_that_is_reached_stops_before_the_next_model_call():
+    """Rule "a budget of cost": what is known of it counts; the call that passes the limit is the last one."""
+    budget = Budget(Limits(cost=0.5))
+    for cost in (0.25, None, 0.2):  # an unknown cost adds nothing and stops nothing
+        budget.reserve_model_call()
+        budget.add_usage(Usage(10, 0, 1, cost=cost))
+    budget.reserve_model_call()
+    budget.add_usage(Usage(10, 0, 1, cost=0.1))
+    with pytest.raises(
+        BudgetExceededError, match=r"limit of 0\.5 in the account's currency.*0\.55 used"
+    ) as caught:
+        budget.reserve_model_call()
+    assert caught.value.details == {"limit": "cost", "allowed": 0.5, "used": pytest.approx(0.55)}
+    assert "limits.cost" in caught.value.next_move
+    assert budget.used["model_calls"] == 4
+
+
+@pytest.mark.parametrize(("limit", "spent", "stops"), [
+    (1.0, 1.0, True), (1.0, 0.99, False), (0.0, None, True), (None, 1000.0, False), (float("inf"), 1000.0, False),
+])  # fmt: skip
+def test_the_edges_of_the_cost(limit: float | None, spent: float | None, stops: bool):
+    """Reached is used up; 0 is a limit; none and infinite are no limits."""
+    budget = Budget(Limits(cost=limit))
+    budget.add_usage(Usage(cost=spent))
+    if not stops:
+        budget.reserve_model_call()
+        return
+    with pytest.raises(BudgetExceededError):
+        budget.reserve_model_call()
+
+
+def test_a_hosted_run_has_a_cost_and_a_local_one_none():
+    """Rule "cost 1.00 / none": the default holds for a hosted model, a local one may be told its own."""
+    hosted, local = Budget(default_limits(local=False)), Budget(default_limits(local=True))
+    for budget in (hosted, local):
+        budget.recall_model_call(Usage(cost=0.6))
+        budget.recall_model_call(Usage(cost=0.6))
+    assert hosted.cost == pytest.approx(1.2)
+    with pytest.raises(BudgetExceededError, match="currency"):
+        hosted.reserve_model_call()
+    local.reserve_model_call()
+
+
+def test_a_call_of_a_tool_costs_nothing():
+    """Money is for models: what is reached there does not hold a call that was planned already."""
+    budget = Budget(Limits(cost=0.1))
+    budget.add_usage(Usage(cost=0.2))
+    budget.reserve_call(tool(effect=Effect.WRITE))
+
+
 def test_what_an_earlier_part_of_the_run_used_counts_without_refusing():
     """A resumed run goes on with what is left."""
     budget = Budget(Limits(writes=1, external=1, model_calls=1), before=3.0)
