@@ -217,6 +217,14 @@ class Settings(BaseSettings):
         default_factory=dict,
         description="Limits of a run that differ from the defaults (`limits.writes = 10`); docs/limits.md lists them.",
     )
+    trace: bool = Field(
+        False,
+        description="Make OpenTelemetry spans of every run, for a program that has set up where they go "
+        "(docs/watching.md).",
+    )
+    trace_content: bool = Field(
+        False, description="Write what was said, arguments and results into the spans, with secrets masked."
+    )
     offline: bool = Field(False, description="Never use the network, loopback excepted.")
 
     @field_validator("policy")

@@ -147,7 +147,7 @@ async def _write(
         "purpose": request.purpose,
         "model": name,
         "asked": model.name,
-        "finish_reason": str(completion.finish_reason),
+        "finish": str(completion.finish_reason),
         "prompt_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,

@@ -189,14 +189,14 @@ class _RunTrace:
         attributes = {
             **self._chat(provider, model),
             "gen_ai.response.model": _names(str(data["model"]))[1],
-            "gen_ai.response.finish_reasons": [_finish(str(data.get("finish_reason", "stop")))],
+            "gen_ai.response.finish_reasons": [_finish(str(data.get("finish", "stop")))],
             **_Usage().add(data).attributes(),
             "surefoot.purpose": data["purpose"],
             "surefoot.model_call": str(data.get("key", "")),
         }
         if said:
             attributes["gen_ai.input.messages"] = _text([_message(one) for one in said[:-1]])
-            answer = _message(said[-1]) | {"finish_reason": _finish(str(data.get("finish_reason", "stop")))}
+            answer = _message(said[-1]) | {"finish_reason": _finish(str(data.get("finish", "stop")))}
             attributes["gen_ai.output.messages"] = _text([answer])
         began = at - timedelta(seconds=float(data.get("seconds", 0.0)))
         self._child(f"chat {model}", began, attributes, _kind(provider)).end(_nanoseconds(at))
