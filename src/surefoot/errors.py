@@ -35,6 +35,7 @@
     │   └── StateError               not possible in the state it is in
     ├── StorageError            the disk or the database: full, locked, damaged, newer than this version
     └── ToolError               a tool failed: data for the model, never the end of a run
+        └── OutcomeUnknownError     it may have had its effect: what it called was lost over it
 
 An error has a stable `code`, a `message` that names the value, and a `next_move`. All of it survives pickling and
 JSON (`to_dict`, `error_from_dict`). `exit_code` is what the command line returns for it.
@@ -328,6 +329,12 @@ class ToolError(SurefootError):
     """A tool failed. The run goes on: the model, or the person, reads the message."""
 
     code = "tool_failed"
+
+
+class OutcomeUnknownError(ToolError):
+    """A tool may have had its effect, and nobody can say. An external call is then journaled as unknown."""
+
+    code = "outcome_unknown"
 
 
 def _tree(kind: type[SurefootError]) -> dict[str, type[SurefootError]]:

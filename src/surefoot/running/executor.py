@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from surefoot.errors import SurefootError
+from surefoot.errors import OutcomeUnknownError, SurefootError
 from surefoot.events import EventType
 from surefoot.journal.types import Body, Call, CallStatus, EventList, Finished
 from surefoot.running import invoke, policy, records
@@ -296,7 +296,7 @@ class Executor:
             raise
         except invoke.StillRunningError:
             return await self._unknown(call)
-        except invoke.TooSlowError as error:
+        except (invoke.TooSlowError, OutcomeUnknownError) as error:
             stopped_outside = tool.effect is Effect.EXTERNAL  # it may have been sent before its answer came
             return await (self._unknown(call) if stopped_outside else self._failed(tool, call, error))
         except Exception as error:  # noqa: BLE001 - a tool's failure is data, whatever it raises
