@@ -68,8 +68,9 @@ class AnyCase(dict[str, Policy]):
         return super().get(name.casefold(), default)
 
 
-FILE_ONLY = frozenset({"routes"})
-"""Settings that count in the settings file and nowhere else: where a prompt is sent is not for a variable to say."""
+FILE_ONLY = frozenset({"gemini_url", "mcp", "routes"})
+"""Settings that count in the settings file and nowhere else: where a prompt is sent, and which programs are started, is
+not for a variable to say."""
 
 _ROUTE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
@@ -196,6 +197,10 @@ class Settings(BaseSettings):
         "OPENAI_API_KEY",
         description="Name of the key for `openai_url`: an environment variable or keyring entry.",
     )
+    gemini_url: str = Field(
+        "https://generativelanguage.googleapis.com",
+        description="Where `gemini:` models are asked, Google's own API or a proxy of it. In the settings file only.",
+    )
     routes: dict[str, RouteSettings] = Field(
         default_factory=dict,
         description="Servers of your own that speak OpenAI's chat form, one table `routes.NAME` each with `base_url`, "
@@ -216,6 +221,11 @@ class Settings(BaseSettings):
     limits: dict[str, float] = Field(
         default_factory=dict,
         description="Limits of a run that differ from the defaults (`limits.writes = 10`); docs/limits.md lists them.",
+    )
+    mcp: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Servers whose tools a plan may call, one table `mcp.NAME` each with `command` or `url` "
+        "(docs/mcp.md). In the settings file only.",
     )
     trace: bool = Field(
         False,

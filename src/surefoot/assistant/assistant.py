@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from surefoot.assistant.handle import RunHandle, RunResult
-from surefoot.assistant.opened import Models, check_journal, idle_policies
+from surefoot.assistant.opened import Models, Servers, check_journal, idle_policies
 from surefoot.assistant.turn import Turn
 from surefoot.assistant.undoing import Undoing
 from surefoot.errors import InputError, StateError, StorageError, SurefootError
@@ -74,6 +74,7 @@ class Assistant:
         self.catalogue = Catalogue([*builtin(kits), *tools])
         self.dialogue = dialogue or secrets.token_hex(6)
         self._models = Models(self.settings, model)
+        self._servers = Servers(self.settings, self.catalogue)
         self._handles: set[RunHandle] = set()
         self._journal = journal
         self._database: Database | None = None
@@ -91,12 +92,13 @@ class Assistant:
         await self.close()
 
     async def close(self) -> None:
-        """Cancel what is still in work, then let go of the models and the journal that this assistant opened."""
+        """Cancel what is still in work, then let go of the models, servers and journal that this assistant opened."""
         for handle in [one for one in self._handles if not one.over]:
             with contextlib.suppress(Exception):  # whoever holds the handle is told
                 await handle.cancel()
         self._handles.clear()
         try:
+            await self._servers.close()
             await self._models.close()
         finally:
             if self._database is not None and self._journal is not None:
@@ -182,12 +184,19 @@ class Assistant:
             )
 
     async def _begin(self, session: Session) -> None:
+        session.catalogue = await self.open_tools()  # within a run they stay as they are now
+        await self._tell_of_servers(session)
         for name in idle_policies(self.settings, self.catalogue):
             text = f"The settings name {name!r} in `policy`, and no tool, kit or effect is called that."
             await session.tell((EventType.NOTICE, {"text": text}))
 
+    async def _tell_of_servers(self, session: Session) -> None:
+        await session.tell(*[(EventType.NOTICE, {"text": text}) for text in self.tool_notices()])
+
     async def _take_up(self, session: Session, handle: RunHandle) -> None:
+        session.catalogue = await self.open_tools()
         await session.load()
+        await self._tell_of_servers(session)
         await session.set(status=RunStatus.RUNNING)
         handle.begin(session)
 
@@ -304,6 +313,18 @@ class Assistant:
         """The model that answers, opened when first needed."""
         return await self._models.chat()
 
+    async def open_tools(self) -> Catalogue:
+        """`catalogue` with the tools of the MCP servers in the settings, opened when this is first asked.
+
+        A server that does not come up is no error: its tools are not there, and the next run says so.
+        """
+        self.catalogue = await self._servers.catalogue()
+        return self.catalogue
+
+    def tool_notices(self) -> list[str]:
+        """What is to be known of the servers and was not told in a run yet; each is given once."""
+        return self._servers.notices()
+
     async def warm(self) -> None:
         """Load a local model and let it read the parts of the prompts that never change, before they are needed.
 
@@ -313,7 +334,7 @@ class Assistant:
         from surefoot.assistant.warming import warm_planner, warm_reply
 
         model = await self.model()
-        await warm_planner(await self._models.planner(), self.settings, self.catalogue)
+        await warm_planner(await self._models.planner(), self.settings, await self.open_tools())
         await warm_reply(model, self.settings)
 
     def _session(self, run: Run, journal: Journal) -> Session:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
 
 from surefoot.errors import MisuseError
 from surefoot.journal.types import Journal
 from surefoot.models.types import LanguageModel
 from surefoot.settings import Settings
+from surefoot.tools.catalogue import Catalogue
 from surefoot.tools.types import Effect, Tool
+
+if TYPE_CHECKING:
+    from surefoot.tools.mcp.client import McpTools
 
 
 class Models:
@@ -76,12 +81,70 @@ class Models:
         return self._opened[what]
 
 
+class Servers:
+    """The tools of the MCP servers in the settings, behind those that are there anyway.
+
+    Args:
+        settings: their tables.
+        base: the tools that are there anyway.
+
+    Raises:
+        SettingsError: a table cannot be used.
+    """
+
+    def __init__(self, settings: Settings, base: Catalogue) -> None:
+        self._base = base
+        self._catalogue = base
+        self._untold: list[str] = []
+        self._tools: McpTools | None = None
+        if settings.mcp:
+            from surefoot.tools.mcp.client import McpTools
+
+            self._tools = McpTools(settings)
+
+    async def catalogue(self) -> Catalogue:
+        """All tools as they are now; servers are opened when this is first asked. Never raises for a server.
+
+        The same catalogue again as long as nothing changed: prompts are kept by it.
+        """
+        if self._tools is None:
+            return self._base
+        tools, notices = await self._tools.tools()
+        taken = [tool.name for tool in tools if tool.name in self._base]
+        kept = [tool for tool in tools if tool.name not in self._base]
+        self._note(notices)
+        self._note(
+            f"Tool {name!r} of an MCP server is left out: one of yours has its name." for name in taken
+        )
+        now = list(self._catalogue)[len(self._base) :]
+        if [id(tool) for tool in now] != [id(tool) for tool in kept]:
+            self._catalogue = self._base.with_tools(*kept)
+        return self._catalogue
+
+    def _note(self, notices: Iterable[str]) -> None:
+        self._untold += [text for text in notices if text not in self._untold]
+
+    def notices(self) -> list[str]:
+        """What the person should know of the servers; each is given once."""
+        untold, self._untold = self._untold, []
+        return untold
+
+    async def close(self) -> None:
+        """End the sessions and the programs that were started; again: nothing happens."""
+        if self._tools is not None:
+            await self._tools.close()
+
+
 def idle_policies(settings: Settings, catalogue: Iterable[Tool]) -> list[str]:
     """Names in the person's policy that hold for nothing: of a tool that was renamed, or misspelt.
 
-    A kit that is merely not offered now is no reason to say anything.
+    A kit or a server that is merely not offered now is no reason to say anything.
     """
-    chosen = [name for name, policy in settings.policy.items() if policy != "auto"]
+    chosen = [
+        name
+        for name, policy in settings.policy.items()
+        if policy != "auto" and not _is_of_server(name, settings.mcp)
+    ]
     named = _policy_names(catalogue)
     if all(name.casefold() in named for name in chosen):
         return []
@@ -89,6 +152,15 @@ def idle_policies(settings: Settings, catalogue: Iterable[Tool]) -> list[str]:
 
     named |= _policy_names(builtin(None))
     return sorted(name for name in chosen if name.casefold() not in named)
+
+
+def _is_of_server(name: str, servers: Iterable[str]) -> bool:
+    """A server's kit, or one of its tools, whether or not it is up now."""
+    folded = name.casefold()
+    return any(
+        folded == f"mcp-{server.casefold()}" or folded.startswith(f"{server.casefold()}__")
+        for server in servers
+    )
 
 
 def _policy_names(tools: Iterable[Tool]) -> set[str]:

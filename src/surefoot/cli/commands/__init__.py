@@ -23,6 +23,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(rows.notes, name="notes")
     app.add_typer(rows.tasks, name="tasks")
     app.add_typer(rows.calendar, name="calendar")
-    app.command("tools")(tools.tools)
+    app.add_typer(tools.app, name="tools")
     app.add_typer(models.app, name="models")
     app.command("doctor")(doctor.doctor)

@@ -13,16 +13,26 @@ if TYPE_CHECKING:
     from surefoot.tools.types import Tool
 
 
-def tools(
-    context: typer.Context,
-    search: Annotated[
-        str,
-        typer.Option("--search", metavar="TEXT", help="Only tools that have to do with this, best first."),
-    ] = "",
-    json: AsJson = False,
-) -> int:
+app = typer.Typer(help="What a plan may call.", rich_markup_mode=None)
+
+Search = Annotated[
+    str, typer.Option("--search", metavar="TEXT", help="Only tools that have to do with this, best first.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def tools(context: typer.Context, search: Search = "", json: AsJson = False) -> int | None:
     """List the tools that a plan may call, with their effect."""
-    cli = cli_of(context)
+    return _list(cli_of(context), search, as_json=json) if context.invoked_subcommand is None else None
+
+
+@app.command("list")
+def list_tools(context: typer.Context, search: Search = "", json: AsJson = False) -> int:
+    """List the tools that a plan may call, those of MCP servers included."""
+    return _list(cli_of(context), search, as_json=json)
+
+
+def _list(cli: Cli, search: str, *, as_json: bool) -> int:
     found = cli.run(lambda: _tools(cli))
     if search:
         from surefoot.assistant.router import Router
@@ -31,7 +41,7 @@ def tools(
         found = sorted(
             (tool for tool in found if tool.name in ranked), key=lambda tool: ranked.index(tool.name)
         )
-    if json:
+    if as_json:
         cli.out.json([tool_to_dict(cli, tool) for tool in found])
     elif not found:
         cli.out.data(f"  {cli.texts('tools.none', search=search)}")
@@ -42,7 +52,59 @@ def tools(
 
 async def _tools(cli: Cli) -> list[Tool]:
     async with cli.assistant() as assistant:
-        return list(assistant.catalogue)
+        with cli.out.waiting_for(cli.texts("status.checking")):
+            found = list(await assistant.open_tools())
+        for notice in assistant.tool_notices():
+            cli.out.warn(notice)
+        return found
+
+
+# --- check -------------------------------------------------------------------------------------------------------
+
+
+@app.command("check")
+def check(context: typer.Context, json: AsJson = False) -> int:
+    """Open each MCP server of the settings and say what it offers."""
+    cli = cli_of(context)
+    with cli.out.waiting_for(cli.texts("status.checking")):
+        found = cli.run(lambda: _servers(cli))
+    if json:
+        cli.out.json(found)
+    elif not found:
+        cli.out.note(f"  {cli.texts('tools.no_servers')}")
+    for server in [] if json else found:
+        _show_server(cli, server)
+    return 1 if any(server["notices"] for server in found) else 0
+
+
+async def _servers(cli: Cli) -> list[dict[str, Any]]:
+    from surefoot.tools.mcp.client import McpTools
+
+    servers = McpTools(cli.settings)
+    try:
+        return [
+            {
+                "server": server.name,
+                "up": server.up,
+                "tools": [{"name": tool.name, "effect": str(tool.effect)} for tool in mapped.tools],
+                "notices": list(mapped.notices),
+            }
+            for server, mapped in await servers.by_server()
+        ]
+    finally:
+        await servers.close()
+
+
+def _show_server(cli: Cli, server: dict[str, Any]) -> None:
+    if server["up"]:
+        reads = sum(tool["effect"] == "read" for tool in server["tools"])
+        numbers = {"reads": reads, "asks": len(server["tools"]) - reads}
+        cli.out.data(f"  {cli.texts('tools.server_up', name=server['server'], **numbers)}")
+    for notice in server["notices"]:
+        cli.out.data(f"  {notice}")
+
+
+# --- one tool ----------------------------------------------------------------------------------------------------
 
 
 def tool_to_dict(cli: Cli, tool: Tool) -> dict[str, Any]:
