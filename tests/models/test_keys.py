@@ -17,6 +17,7 @@ from surefoot.errors import MisuseError, ProviderAuthError, SettingsError
 from surefoot.models import keys
 from surefoot.models.keys import Key, find_key, need_key
 from surefoot.redaction import redact
+from surefoot.settings import config_folder
 
 VALUE = "sk-test-4f9a8c7e"
 
@@ -229,3 +230,25 @@ def test_the_key_that_the_settings_name_is_masked_whatever_it_is(monkeypatch):
     with redaction.secrets():
         keys.mask_environment("MINE", "ABSENT")
         assert redaction.redact("abcd") == "[secret]"
+
+
+def test_key_files_are_masked_before_a_model_needs_them():
+    """What a person types may be in a key file as well; a file others may read, a folder and a pipe stop nothing."""
+    folder = config_folder() / "keys"
+    with redaction.secrets():
+        keys.mask_environment()  # there is no folder yet
+    (folder / "FOLDER").mkdir(parents=True)
+    (folder / "OPEN").write_text("open-to-all-123456")
+    (folder / "EMPTY").write_text(" \n")
+    (folder / "no name").write_text("a note of the person's")
+    os.mkfifo(folder / "PIPE", 0o600)
+    for name in ("MINE", "EMPTY"):
+        (folder / name).touch(mode=0o600)
+        (folder / name).chmod(0o600)
+    (folder / "MINE").write_text("from-the-file-778899\n")
+    with redaction.secrets():
+        keys.mask_environment()
+        assert (
+            redact("it is from-the-file-778899 and a note of the person's")
+            == "it is [secret] and a note of the person's"
+        )

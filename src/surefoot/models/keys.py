@@ -7,6 +7,7 @@ key.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -28,6 +29,9 @@ _SECRET = re.compile(r"(^|_)(API_?KEY|ACCESS_?KEY|SECRET_?KEY|TOKEN|SECRET|PASSW
 """Environment variables that hold secrets, by the names that providers and clouds give them."""
 _LONG = 12
 """Characters: what such a variable holds is masked from this length on; shorter values are words or placeholders."""
+
+_MAX_FILES = 100
+"""Key files that are looked into; nobody has as many providers."""
 
 _MAX_BYTES = 16_384
 """No provider's key is longer; a larger file is something else."""
@@ -54,9 +58,10 @@ class Key:
 
 
 def mask_environment(*names: str) -> None:
-    """Mask the secrets of the environment from now on: those of these names, and those whose names say what they are.
+    """Mask the secrets around us from now on: variables of these names, those whose names say what they are, key files.
 
-    A person types or pastes them, and tools read them, before any model that has such a key is opened.
+    A person types or pastes them, and tools read them, before any model that has such a key is opened. The keyring is
+    not asked: it may want a password for that, so its keys are masked from the moment one of them is needed.
     """
     values = {os.environ.get(name, "").strip() for name in names}
     values |= {
@@ -64,7 +69,21 @@ def mask_environment(*names: str) -> None:
         for name, value in os.environ.items()
         if _SECRET.search(name) and len(value.strip()) >= _LONG
     }
-    redaction.register(*values)
+    redaction.register(*values, *_in_files())
+
+
+def _in_files() -> set[str]:
+    """What stands in the key files; one that cannot be read holds nothing that could get anywhere from here."""
+    folder = _file("x").parent
+    try:
+        names = sorted(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name))
+    except OSError:
+        return set()
+    values = set()
+    for name in names[:_MAX_FILES]:
+        with contextlib.suppress(SettingsError):
+            values.add(_from_file(name).strip())
+    return values - {""}
 
 
 def find_key(name: str) -> Key | None:
