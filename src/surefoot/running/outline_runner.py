@@ -148,8 +148,8 @@ class OutlineRunner:
             return await self.executor.call(CallRequest(key, step.tool, arguments, number))
 
 
-HAND_OVER = "it takes a model to decide what to call, and this part of the work cannot do that yet"
-"""Why a step in prose, or one that does not resolve, was not done."""
+HAND_OVER = "a model that can call tools has to decide what this step needs"
+"""Why a step in prose, or one that does not resolve, was not done by the plan: the rest is the loop's."""
 
 
 def steps_named(step: Step) -> set[int]:
