@@ -24,6 +24,8 @@ from surefoot.models.types import Capabilities, Completion, Usage
 
 from .support import assistant, plan, titles
 
+NO_TOOLS = Capabilities(json_schema=True, encoding="schema", context_length=8192)
+
 BIRTHDAY = plan(
     ("addNote", {"title": "Anna's birthday", "text": "3 May"}),
     ("addTask", {"title": "Buy a present for Anna", "due": "2 May"}),
@@ -174,8 +176,8 @@ async def test_a_reply_only_plan_is_a_decision_and_not_a_failure():
 
 @pytest.mark.parametrize("failure", [ProviderUnavailableError("down"), "", RuntimeError("odd")])
 async def test_a_planner_that_fails_does_not_stop_the_turn(failure):
-    """Memory is searched as without a planner, no tool is called, and the person is told that it was not done."""
-    model = ScriptedModel(failure, "I could not do that.")
+    """Memory is searched as without a planner; a model without tool calls calls none, and says that it was not done."""
+    model = ScriptedModel(failure, "I could not do that.", capabilities=NO_TOOLS)
     async with assistant(model) as ours:
         result = await ours.ask("Note that Anna likes tea")
         assert (result.status, result.exit_code) == (RunStatus.DONE, 1)
@@ -187,7 +189,7 @@ async def test_a_planner_that_fails_does_not_stop_the_turn(failure):
 
 async def test_planning_off_is_said_and_short_noise_is_just_answered():
     """Two ways of having no plan that must stay apart."""
-    model = ScriptedModel("I cannot.", always="Hi!")
+    model = ScriptedModel("I cannot.", always="Hi!", capabilities=NO_TOOLS)
     async with assistant(model, settings={"planner_enabled": False}) as ours:
         off = await ours.ask("Note that Anna likes tea")
         assert off.run.incomplete
@@ -210,7 +212,7 @@ async def test_vague_steps_are_not_guessed():
 
 
 async def test_a_prose_step_says_so_plainly_and_keeps_what_was_done():
-    """The rest of the turn is handed over; until a loop can take it, it is told as not done."""
+    """The rest of the turn is handed over; where the model has no tool calls, it is told as not done."""
     able = Capabilities(encoding="text", context_length=8192)
     model = ScriptedModel(
         "addTask title='Milk'\nfigure out the best shop\naddTask title='Bread'\nreply()",

@@ -197,12 +197,12 @@ async def test_concrete_steps_run_without_the_chat_model_which_then_phrases_the_
 
 async def test_a_reply_only_plan_and_no_plan_stay_apart():
     """Parsing and hygiene: only the empty list means "failed"; a decision skips memory, a failure searches it."""
-    for answer, incomplete in (("Nothing to call.", False), ("", True)):
+    for answer, failed in (("Nothing to call.", False), ("", True)):
         model = ScriptedModel(answer, "Hello.")
         async with assistant(model) as ours:
             result = await ours.ask("how are you today?")
-            assert result.run.incomplete is incomplete
-            assert (EventType.MEMORY_READ in await types_of(ours, result.id)) is incomplete
+            assert (EventType.MEMORY_READ in await types_of(ours, result.id)) is failed
+        assert [request.purpose for request in model.requests] == ["plan", "round" if failed else "reply"]
 
 
 # --- fail-open -----------------------------------------------------------------------------------------------

@@ -49,25 +49,13 @@ class Told:
 
 def answer_request(session: Session, told: Told, timeout: float) -> Request:
     """The request for the answer: what never changes first; behind data, the order what to do with it comes last."""
-    parts = [f"Today is {session.now:%A, %d %B %Y, %H:%M}.", f"REQUEST\n{told.query}"]
-    done = [line for report in told.reports if (line := _result(report))]
-    if told.memories:
-        parts.append(f"REMEMBERED (data)\n{told.memories}")
-    if done:
-        parts.append("RESULTS (data)\n" + _cut("\n".join(done), ALL_CHARS))
-    missing = [*_failures(told.reports), *told.not_done]
-    if missing:
-        listed = "\n".join(f"- {_cut(one_line(line), REASON_CHARS)}" for line in missing)
-        parts.append("NOT DONE\n" + _cut(listed, ALL_CHARS))
+    parts = [today(session), f"REQUEST\n{told.query}", *data_parts(told)]
     if len(parts) > ALONE:
         parts.append(prompt("answer_now"))
     return Request(
         messages=(
             Message("system", prompt("answer")),
-            *(
-                replace(message, content=_cut(message.content, TURN_CHARS))
-                for message in told.dialogue[-DIALOGUE_TURNS:]
-            ),
+            *recent(told.dialogue),
             Message("user", "\n\n".join(parts)),
         ),
         max_tokens=MAX_TOKENS,
@@ -76,6 +64,33 @@ def answer_request(session: Session, told: Told, timeout: float) -> Request:
         num_ctx=session.settings.num_ctx,
         purpose="reply",
     )
+
+
+def today(session: Session) -> str:
+    """The run's clock as a sentence."""
+    return f"Today is {session.now:%A, %d %B %Y, %H:%M}."
+
+
+def recent(dialogue: Sequence[Message]) -> list[Message]:
+    """What is read again of the conversation before."""
+    return [
+        replace(message, content=_cut(message.content, TURN_CHARS)) for message in dialogue[-DIALOGUE_TURNS:]
+    ]
+
+
+def data_parts(told: Told) -> list[str]:
+    """What a model is told of this turn so far: memories, results, what was not done; only what there is."""
+    parts = []
+    if told.memories:
+        parts.append(f"REMEMBERED (data)\n{told.memories}")
+    done = [line for report in told.reports if (line := _result(report))]
+    if done:
+        parts.append("RESULTS (data)\n" + _cut("\n".join(done), ALL_CHARS))
+    missing = [*_failures(told.reports), *told.not_done]
+    if missing:
+        listed = "\n".join(f"- {_cut(one_line(line), REASON_CHARS)}" for line in missing)
+        parts.append("NOT DONE\n" + _cut(listed, ALL_CHARS))
+    return parts
 
 
 def _result(report: StepReport) -> str:

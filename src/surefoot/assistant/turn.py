@@ -1,4 +1,4 @@
-"""One request carried the whole way, in a session: route, plan, remember, run, answer."""
+"""One request carried the whole way, in a session: route, plan, remember, run, hand over what is left, answer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from surefoot.assistant.answer import Told, answer_request, plain_answer, said
 from surefoot.assistant.context import known_lines
+from surefoot.assistant.handover import ENDED_BY, NO_TOOL_CALLS, Handed, left_undone, reports_of, tell_open
 from surefoot.assistant.memory import Memories, diary_entry, remember
 from surefoot.assistant.picking import picked
 from surefoot.assistant.router import Router
@@ -20,11 +21,17 @@ from surefoot.planning import queries
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.planner import Complete, OutlinePlanner, PlanResult
 from surefoot.planning.resolver import StepResolver
+from surefoot.running.landing import LIMITS
+from surefoot.running.loop_types import LoopReport
 from surefoot.running.models import call_model
-from surefoot.running.outline_runner import OutlineReport, OutlineRunner, StepReport
+from surefoot.running.outline_runner import HAND_OVER, OutlineReport, OutlineRunner, StepReport
 from surefoot.running.session import Session
 
-NO_LOOP = "choosing tools without a concrete plan is not possible yet, so no tool was called for it"
+OFFERED = "offered"
+"""Where a run's context keeps the router's tools: a resumed run is offered the same."""
+
+HANDED_OVER = "handed_over"
+"""Where it keeps the numbers of the steps that were left to the loop: they stay so, whatever a resolver says later."""
 
 
 @dataclass
@@ -42,6 +49,11 @@ class Turn:
     memories: Memories = field(default_factory=lambda: Memories(""))
     not_done: list[str] = field(default_factory=list)
     report: OutlineReport | None = None
+    looped: LoopReport | None = None
+    able: bool = False
+    """The model that answers can call tools."""
+    loops: bool = False
+    """There is no plan to run: the request goes to the loop at once."""
 
     async def take(self) -> None:
         """From the request to the answer; leaves the run at rest.
@@ -49,17 +61,21 @@ class Turn:
         Raises:
             ProviderError: no answer could be had, and nothing was done that would have to be told.
         """
+        self.able = (await self.model.capabilities()).tools
         try:
             await self._plan()
             await self._remember()
             await self._run()
+            await self._hand_over()
         except BudgetExceededError as stop:
             await self._stopped(stop)
             return
-        if self.report is not None and self.report.waiting:
+        if (self.report and self.report.waiting) or (self.looped and self.looped.waiting):
             await self.session.rest(RunStatus.NEEDS_APPROVAL)
-            return
-        await self._answer()
+        elif self.looped is not None:
+            await self._end_loop(self.looped)
+        else:
+            await self._answer()
 
     # --- plan ------------------------------------------------------------------------------------------------
 
@@ -67,11 +83,12 @@ class Turn:
         session = self.session
         if "outline" in session.run.context:
             self.outline = Outline.from_list(session.run.context["outline"])
-            self._explain(session.run.context["no_plan"])
+            self._choose_way(session.run.context["no_plan"], short=session.run.context.get("short", False))
             return
         query = session.run.goal
         talk = " ".join(message.content for message in self.dialogue[-2:])
-        route = Router(list(session.catalogue)).route(query, talk)
+        router = Router(list(session.catalogue))
+        route = router.route(query, talk)
         planner = OutlinePlanner(self.planner, session.settings, session.catalogue)
         if not planner.skips(query):
             route = await picked(session, self.router, route, query)
@@ -85,22 +102,37 @@ class Turn:
             complete=self._asker("plan"),
         )
         self.outline = result.outline
-        await self._write_plan(result)
-        self._explain(no_plan(result))
+        short = result.skipped == "too_short" and bool(router.rank(query))
+        await self._write_plan(result, route.names, short=short)
+        self._choose_way(no_plan(result), short=short)
 
-    async def _write_plan(self, result: PlanResult) -> None:
+    async def _write_plan(self, result: PlanResult, offered: Sequence[str], *, short: bool) -> None:
         """The plan is kept with the run: a resumed run goes on with this one, whatever a model would say now."""
         steps = self.outline.to_list()
-        context = {**self.session.run.context, "outline": steps, "no_plan": no_plan(result)}
+        context = {
+            **self.session.run.context,
+            "outline": steps,
+            "no_plan": no_plan(result),
+            OFFERED: list(offered),
+            "short": short,
+        }
         data = {"steps": steps, "encoding": result.encoding, "failed": result.failed}
         await self.session.set((EventType.PLAN_MADE, data), context=context, status=RunStatus.RUNNING)
 
-    def _explain(self, no_plan: str) -> None:
+    def _choose_way(self, no_plan: str, *, short: bool) -> None:
+        """To the loop where there is nothing to run but something may have to be called; else say what was not done.
+
+        `short`: too short to be planned, and a tool matches it all the same.
+        """
+        vague = queries.has_unresolved_tool_steps(self.outline)
+        self.loops = self.able and (bool(no_plan) or vague or short)
+        if self.able:
+            return
         if no_plan:
-            self.not_done.append(f"{no_plan}: {NO_LOOP}.")
-        elif queries.has_unresolved_tool_steps(self.outline):
+            self.not_done.append(f"{no_plan}: {NO_TOOL_CALLS}.")
+        elif vague:
             steps = "; ".join(step.text for step in self.outline.steps if step.kind is StepKind.PROSE)
-            self.not_done.append(f"{steps}: {NO_LOOP}.")
+            self.not_done.append(f"{steps}: {NO_TOOL_CALLS}.")
 
     def _asker(self, key: str) -> Complete:
         async def ask(request: Request) -> Completion:
@@ -112,18 +144,20 @@ class Turn:
 
     async def _remember(self) -> None:
         """Only when the plan asks for it; without a plan always, as if there were no planner."""
-        without_a_plan = queries.is_empty(self.outline) and bool(self.not_done)
+        without_a_plan = queries.is_empty(self.outline) and bool(self.session.run.context["no_plan"])
         if queries.requires_memory(self.outline) or without_a_plan:
             topic = queries.memory_topic(self.outline)
             self.memories = await remember(self.session, self.model, self.session.run.goal, topic)
 
     async def _run(self) -> None:
-        if self.not_done or queries.is_empty(self.outline) or queries.is_reply_only(self.outline):
-            return
         self.todo = queries.strip_memory(self.outline)
+        if self.loops or self.not_done or not self.todo.steps or queries.is_reply_only(self.outline):
+            return
         resolver = StepResolver(self.planner, self.session.settings, self.session.catalogue)
 
         async def resolve(number: int, step: Step, results: Mapping[int, Any]) -> list[dict[str, Any]] | None:
+            if number in self.session.run.context.get(HANDED_OVER, ()):
+                return None
             asker = self._asker(f"resolve.{number}")
             return await resolver.resolve(
                 step, results, outline=self.todo, now=self.session.now, complete=asker
@@ -132,12 +166,58 @@ class Turn:
         runner = OutlineRunner(self.session, self.todo, resolve)
         self.report = await runner.run({0: self.memories.text})
 
+    # --- hand over -------------------------------------------------------------------------------------------
+
+    async def _hand_over(self) -> None:
+        """What no plan says, and what a plan leaves open, is the loop's, where the model can call tools."""
+        open_steps = [report.number for report in self.planned if report.reason == HAND_OVER]
+        handed = self.able and self.report is not None and bool(self.report.handed_over)
+        if handed and HANDED_OVER not in self.session.run.context:
+            await self.session.set(context={**self.session.run.context, HANDED_OVER: open_steps})
+        if self.loops:
+            await tell_open(self.session, self.todo)
+        if self.loops or handed:
+            offered = self.session.run.context.get(OFFERED, self.session.catalogue.names)
+            self.looped = await Handed(
+                self.session,
+                self.model,
+                self.timeout,
+                offered,
+                self.dialogue,
+                self.memories.text,
+                self.todo,
+                self.planned,
+            ).run()
+
+    async def _end_loop(self, looped: LoopReport) -> None:
+        """What the loop answered is the run's reply; where it could say nothing, the facts are told in code."""
+        if looped.error is not None and not self.reports:
+            raise looped.error
+        undone = left_undone(self.todo, self.planned, looped)
+        failed = any(not report.done for report in self.planned if report.reason != HAND_OVER)
+        incomplete = bool(undone or failed or looped.stopped_by or looped.error)
+        notices = [f"Not done: {text}." for text in undone]
+        if looped.stopped_by in ENDED_BY:
+            notices.append(ENDED_BY[looped.stopped_by])
+        if looped.error is not None:
+            notices.append(f"The answer is plain: {looped.error}")
+        await self.session.tell(*((EventType.NOTICE, {"text": text}) for text in notices))
+        reply = looped.reply or plain_answer(self.reports, [])
+        stopped_by = looped.stopped_by if looped.stopped_by in LIMITS else ""
+        await self._finish(reply, incomplete=incomplete, stopped_by=stopped_by)
+
     # --- answer ----------------------------------------------------------------------------------------------
 
     @property
-    def reports(self) -> tuple[StepReport, ...]:
-        """What became of the steps."""
+    def planned(self) -> tuple[StepReport, ...]:
+        """What became of the steps of the plan."""
         return self.report.steps if self.report else ()
+
+    @property
+    def reports(self) -> tuple[StepReport, ...]:
+        """What became of the steps, and of the loop's calls behind them."""
+        looped = reports_of(self.session, self.looped, len(self.todo.steps)) if self.looped else ()
+        return (*self.planned, *looped)
 
     async def _answer(self) -> None:
         told = Told(self.session.run.goal, self.dialogue, self.memories.text, self.reports, self._left_over())
