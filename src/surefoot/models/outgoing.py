@@ -81,9 +81,16 @@ def tool_json(tool: ToolSpec, names: ToolNames) -> dict[str, Any]:
         "function": {
             "name": names.outward(tool.name),
             "description": tool.description,
-            "parameters": tool.parameters,
+            "parameters": _whole(tool.parameters),
         },
     }
+
+
+def _whole(parameters: dict[str, Any]) -> dict[str, Any]:
+    """OpenAI refuses an object that declares no properties; tools from elsewhere may leave them out."""
+    if "properties" in parameters and "type" in parameters:
+        return parameters
+    return {"type": "object", "properties": {}, **parameters}
 
 
 def names_in(request: Request) -> list[str]:
