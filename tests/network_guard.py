@@ -34,7 +34,24 @@ def _stays_here(host: str | None) -> bool:
     return address is not None and address.is_loopback
 
 
+_open = False
+"""Lifted for a moment, for the smoke tests that ask a real provider with a key of the person's."""
+
+
+@contextmanager
+def allow_network() -> Iterator[None]:
+    """Inside, the guard lets everything through."""
+    global _open  # noqa: PLW0603 - worker threads look names up, so no context variable would reach them
+    _open = True
+    try:
+        yield
+    finally:
+        _open = False
+
+
 def _refuse(what: str, host: str | None) -> None:
+    if _open:
+        return
     raise NetworkBlockedError(
         f"A test may not {what} {host!r}, only loopback. Use a loopback server or pass a scripted part."
     )

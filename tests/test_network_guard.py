@@ -9,7 +9,7 @@ import socket
 import httpx
 import pytest
 
-from network_guard import NetworkBlockedError
+from network_guard import NetworkBlockedError, allow_network
 
 
 @pytest.mark.parametrize("address", [("192.0.2.1", 80), ("example.com", 443), ("2001:db8::1", 80, 0, 0)])
@@ -35,6 +35,20 @@ def test_a_look_up_is_refused_and_numbers_and_localhost_are_not(name):
     assert socket.getaddrinfo("192.0.2.1", 80)
     assert socket.getaddrinfo("localhost", 80)
     assert socket.getaddrinfo(None, 80)
+
+
+def test_the_guard_can_be_lifted_for_a_moment():
+    """For smoke tests; it is back afterwards, also behind an error."""
+
+    def connected():
+        with allow_network(), socket.socket(type=socket.SOCK_DGRAM) as sock:
+            sock.connect(("192.0.2.1", 9))  # sends nothing: a datagram socket only notes the address
+            raise LookupError
+
+    with pytest.raises((LookupError, OSError)):  # OSError: a machine without any route says so
+        connected()
+    with socket.socket(type=socket.SOCK_DGRAM) as sock, pytest.raises(NetworkBlockedError):
+        sock.connect(("192.0.2.1", 9))
 
 
 async def test_an_http_client_is_refused():
