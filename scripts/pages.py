@@ -51,12 +51,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def settings() -> str:
     """Every setting, with its variable, type, default and meaning."""
-    from surefoot.settings import Settings
+    from surefoot.settings import FILE_ONLY, Settings
 
     rows = [
         (
             f"`{name}`",
-            f"`SUREFOOT_{name.upper()}`",
+            "only in the file" if name in FILE_ONLY else f"`SUREFOOT_{name.upper()}`",
             _kind(field),
             _default(name, field),
             field.description or "",
@@ -77,6 +77,7 @@ policy.deleteNote = "confirm"   # one tool
 policy.files = "confirm"        # a kit
 policy.external = "deny"        # everything that cannot be taken back
 limits.writes = 10
+routes.mygateway.base_url = "https://gateway.example.com/v1"   # `mygateway:some-model`
 ```
 
 In the environment a name inside a table follows two underscores: `SUREFOOT_LIMITS__WRITES=10`,
