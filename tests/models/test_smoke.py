@@ -45,6 +45,7 @@ HOSTED = [
     Provider("openai", "OPENAI_API_KEY", "gpt-5-nano"),
     Provider("openrouter", "OPENROUTER_API_KEY", "openai/gpt-oss-20b"),
     Provider("tinyhumans", "TINYHUMANS_API_KEY", "chat-v1"),
+    Provider("gemini", "GEMINI_API_KEY", "gemini-2.5-flash"),
 ]
 
 

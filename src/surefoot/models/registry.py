@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from surefoot.settings import Settings
 
 PROVIDERS = {
+    "gemini": "surefoot.models.gemini:open_gemini",
     "local": "surefoot.models.local:open_local",
     "ollama": "surefoot.models.ollama:open_ollama",
 }
