@@ -8,6 +8,7 @@ import sys
 import tomllib
 import zipfile
 from importlib.metadata import metadata, packages_distributions, version
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -87,12 +88,13 @@ def test_the_wheel_holds_every_file_beside_the_code(tmp_path: Path):
 # --- dependencies ----------------------------------------------------------------------------------------------
 
 NEVER_IMPORTED = {"tzdata"}  # data: `zoneinfo` finds it where the system has no zones of its own
+SHARED = {"google": "google-genai"}  # several distributions have packages under this name; the one meant
 
 
 def declared() -> set[str]:
-    """Names of the distributions that pyproject.toml declares, the extra for the embedded model included."""
+    """Names of the distributions that pyproject.toml declares, those of the extras included."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    entries = [*project["dependencies"], *project["optional-dependencies"]["local"]]
+    entries = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     return {canonicalize_name(Requirement(entry).name) for entry in entries}
 
 
@@ -105,7 +107,7 @@ def imported() -> dict[str, set[str]]:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             for top in {name.partition(".")[0] for name in names} - {"surefoot"} - sys.stdlib_module_names:
-                for home in homes.get(top, [top]):
+                for home in [SHARED[top]] if top in SHARED else homes.get(top, [top]):
                     found.setdefault(canonicalize_name(home), set()).add(path.name)
     return found
 
