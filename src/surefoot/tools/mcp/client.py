@@ -86,9 +86,11 @@ class Server:
                 return await self._list(connection)
         except SurefootError as error:
             return Mapped((), (f"{error} The run goes on without its tools.",))
-        finally:
-            for key in self._keys:
-                key.reveal()  # known to redaction in this context too, whoever opened the server
+
+    def mask_keys(self) -> None:
+        """Its keys are masked in this context too, whichever opened it: what it says may hold them."""
+        for key in self._keys:
+            key.reveal()
 
     async def _list(self, connection: session.Connection) -> Mapped:
         from mcp.shared.exceptions import MCPError
@@ -147,6 +149,7 @@ class Server:
         for _ in range(SENDS):
             async with self._lock:
                 connection = await self._living(waits=WAITS)
+            self.mask_keys()
             try:
                 return await session.call_tool(connection, tool, arguments)
             except session.NotSentError as error:
@@ -240,6 +243,8 @@ class McpTools:
         if not installed():
             return [(server, Mapped((), (NOT_INSTALLED,))) for server in self.servers]
         found = await asyncio.gather(*(server.tools() for server in self.servers))
+        for server in self.servers:
+            server.mask_keys()  # here: what `gather` starts has a context of its own
         return list(zip(self.servers, found, strict=True))
 
     async def close(self) -> None:

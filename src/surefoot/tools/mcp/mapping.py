@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surefoot.errors import SurefootError, ToolDefinitionError
 from surefoot.models.names import LIMIT
+from surefoot.tools.mcp.screening import UNUSABLE
 from surefoot.tools.mcp.servers import McpServer
 from surefoot.tools.types import Effect, Tool
 
@@ -116,7 +117,7 @@ def _notices(name: str, server: McpServer, every: list[Offered], left_out: list[
     for text in left_out[:MAX_TOLD]:
         yield f"MCP server {name!r}: a tool is left out: {text}."
     if len(left_out) > MAX_TOLD:
-        yield f"MCP server {name!r}: {len(left_out) - MAX_TOLD} more tools are left out."
+        yield f"MCP server {name!r}: tools left out besides: {len(left_out) - MAX_TOLD}."
     if len(every) <= MAX_TOOLS:
         for missing in sorted(server.effects.keys() - {one.name for one in every}):
             yield f"The settings name {missing!r} in `mcp.{name}.effects`, and the server offers no such tool."
@@ -157,14 +158,14 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         size = len(json.dumps(given, ensure_ascii=False))
-        schema = _spelt_out(given)
+        schema: dict[str, Any] = _spelt_out(given)
     except (RecursionError, ValueError, TypeError) as error:
         raise ToolDefinitionError("its schema is nested too deep.") from error
     if size > MAX_SCHEMA:
         raise ToolDefinitionError(f"its schema has {size} characters, and {MAX_SCHEMA} are allowed.")
-    if schema.get("type", "object") != "object":
-        raise ToolDefinitionError(f"its schema is of {json.dumps(schema['type'])}, not of an object.")
-    return {"type": "object", **schema}
+    if UNUSABLE in schema:
+        raise ToolDefinitionError(f"{schema[UNUSABLE]}.")
+    return schema
 
 
 def _spelt_out(schema: Any) -> Any:

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import ValidationError
+
 from surefoot.tools.mcp.lines import MAYBE_SENT, NOT_SENT, Line
 
 if TYPE_CHECKING:
@@ -142,13 +144,13 @@ class Connection:
     def _client(self) -> mcp.Client:
         import mcp
 
+        from surefoot.tools.mcp.screening import screened
         from surefoot.tools.mcp.sdk import quiet
 
         quiet()
         # No cache: what a list says is kept here. No callbacks: a server may ask us for nothing.
-        return mcp.Client(
-            self.line.opened(self._ended), cache=None, message_handler=self._told, client_info=_us()
-        )
+        line = screened(self.line.opened(self._ended))
+        return mcp.Client(line, cache=None, message_handler=self._told, client_info=_us())
 
     async def _serve(self, client: mcp.Client, group: asyncio.TaskGroup) -> None:
         while (job := await self._queue.get()) is not None:
@@ -241,7 +243,6 @@ async def call_tool(connection: Connection, name: str, arguments: Mapping[str, A
         MCPError: the server refused.
     """
     from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
-    from pydantic import ValidationError
 
     request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=dict(arguments)))
 
@@ -273,6 +274,8 @@ def reason(error: BaseException) -> str:
     """Why, in a few words: the first cause inside the groups that the SDK's tasks make of it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, ValidationError):  # whose own text repeats what the server wrote
+        return "its answer is not as the protocol says"
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename!r} is not there to be started"
     return str(error).strip() or type(error).__name__
