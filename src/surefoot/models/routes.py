@@ -43,12 +43,14 @@ class Route:
         return is_local_host(self.base_url)
 
     @property
+    def built_in(self) -> bool:
+        """It is as data/routes.toml has it: no setting changed it."""
+        return self == built_in().get(self.name)
+
+    @property
     def shown(self) -> str:
         """How messages name it: with its address, unless everybody knows that."""
-        return self.title if self == built_in().get(self.name) and not self.local else self._with_address()
-
-    def _with_address(self) -> str:
-        return f"{self.title} at {self.base_url}"
+        return self.title if self.built_in and not self.local else f"{self.title} at {self.base_url}"
 
 
 @lru_cache(maxsize=1)

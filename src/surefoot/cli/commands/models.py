@@ -13,6 +13,7 @@ from surefoot.cli.session import Cli
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from surefoot.models.routes import Route
     from surefoot.models.types import Capabilities, LanguageModel
     from surefoot.settings import Settings
 
@@ -64,7 +65,7 @@ def list_models(context: typer.Context, json: AsJson = False) -> int:
 
 async def _list(cli: Cli) -> list[Listed]:
     chosen = await _chosen(cli.settings)
-    found = [*_embedded(cli), *await _ollama(cli), _own_server(cli)]
+    found = [*_embedded(cli), *await _ollama(cli), *_routes(cli)]
     if chosen and chosen not in {listed.name for listed in found}:
         found.insert(0, Listed(chosen, available=True))
     return [Listed(one.name, one.available, one.note, chosen=one.name == chosen) for one in found if one.name]
@@ -120,10 +121,21 @@ async def ollama_models(settings: Settings) -> list[str] | None:
         return None
 
 
-def _own_server(cli: Cli) -> Listed:
-    url = cli.settings.openai_url
-    note = cli.texts("models.openai_set", url=url) if url else cli.texts("models.openai_unset")
-    return Listed("openai:…", available=bool(url), note=note)
+def _routes(cli: Cli) -> list[Listed]:
+    """Hosted servers and those of the settings. The others on this machine are not asked whether they run."""
+    from surefoot.models import routes
+
+    found = (routes.find_route(name, cli.settings) for name in routes.names(cli.settings))
+    return [_route(cli, route) for route in found if route and not (route.local and route.built_in)]
+
+
+def _route(cli: Cli, route: Route) -> Listed:
+    from surefoot.models.keys import find_key
+
+    if not route.local and route.key_name and find_key(route.key_name) is None:
+        note = cli.texts("models.no_key", name=route.key_name)
+        return Listed(f"{route.name}:…", available=False, note=note)
+    return Listed(f"{route.name}:…", available=True, note=cli.texts("models.route", url=route.base_url))
 
 
 def _show(cli: Cli, listed: Listed) -> None:
