@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,9 +93,10 @@ def data_parts(told: Told) -> list[str]:
     return parts
 
 
-def _result(report: StepReport) -> str:
+def _result(report: StepReport, words: Callable[[Any], str] | None = None) -> str:
+    told = words or _short
     lines = [
-        f"{report.number}. {outcome.call.tool}: {_cut(one_line(_short(outcome.call.result)), RESULT_CHARS)}"
+        f"{report.number}. {outcome.call.tool}: {_cut(one_line(told(outcome.call.result)), RESULT_CHARS)}"
         for outcome in report.outcomes
         if outcome.ok
     ]
@@ -122,6 +123,14 @@ def _short(result: Any) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
+def _sentence(result: Any) -> str:
+    """For a person: a kit's own sentence says it without the rest, where the rest is no list of what was found."""
+    if isinstance(result, dict) and isinstance(result.get("message"), str):
+        found = any(isinstance(value, list | dict) for value in result.values())
+        return _short(result) if found else str(result["message"])
+    return _short(result)
+
+
 def _cut(text: str, limit: int) -> str:
     text = redaction.redact(text)  # before the cut: half a secret is not known any more
     return text if len(text) <= limit else f"{text[:limit]} … (cut; {len(text)} characters in all)"
@@ -137,6 +146,6 @@ def said(completion: Completion) -> str:
 
 def plain_answer(reports: Sequence[StepReport], not_done: Sequence[str]) -> str:
     """What is said when no model can say it: the facts, in code."""
-    lines = [_result(report) for report in reports]
+    lines = [_result(report, _sentence) for report in reports]
     lines += [f"Not done: {line}" for line in [*_failures(reports), *not_done]]
     return "\n".join(line for line in lines if line) or "Nothing was done."

@@ -6,7 +6,6 @@ answers finished rounds from the journal and goes on where it was.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -151,7 +150,7 @@ class _Loop:
             return self._report(error=error)
 
     async def _round(self, number: int) -> LoopReport | None:
-        start = time.monotonic()
+        start = self.session.budget.seconds
         completion = await self._ask(number)
         self.rounds = number
         self.usage += completion.usage
@@ -164,7 +163,7 @@ class _Loop:
             return self._said(completion)
         self.unusable = ""
         report = await self._called(number, completion)
-        self.pace.add(completion.usage, time.monotonic() - start)
+        self.pace.add(completion.usage, self.session.budget.seconds - start)
         return report
 
     def _cut(self, completion: Completion) -> None:
