@@ -11,7 +11,7 @@ from models.gemini_wire import ASK, CARD, CARD_PATH, KEY, NAME, answer, call, ch
 from models.servers import LoopbackServer, as_json
 from surefoot import Assistant
 from surefoot.errors import SurefootError
-from surefoot.settings import settings_file
+from surefoot.settings import load_settings, settings_file
 
 REQUEST = "Note that the milk is in the fridge, please"
 SIGNED = "YSBzaWduYXR1cmU="
@@ -69,3 +69,26 @@ async def test_a_run_leaves_the_key_nowhere(server, isolated: Path, ending):
         assert KEY.encode() not in path.read_bytes(), path
     for one in server.seen:
         assert KEY not in json.dumps(one.body)
+
+
+async def test_the_loop_runs_on_gemini_s_wire(server):
+    """Rule: parallel calls of a round come back together, with the signature that came with them."""
+    calls = (call("listNotes", {}, "a", SIGNED), call("listTasks", {"status": "open"}, "b"))
+    server.on(
+        ASK,
+        answer(chunk(*calls, finish="STOP")),
+        answer(chunk(call("addNote", {"title": "Empty"}, "c", SIGNED), finish="STOP")),
+        answer(chunk({"text": "There was nothing."}, finish="STOP")),
+    )
+    async with Assistant(settings=load_settings(planner_enabled=False)) as assistant:
+        result = await assistant.ask("Look through my notes and tasks, and note what is there")
+        journal = await assistant.journal()
+        done = [one.tool for one in await journal.calls(result.id)]
+    assert done == ["listNotes", "listTasks", "addNote"]
+    assert result.reply == "There was nothing."
+    second, third = (body["contents"] for body in server.bodies(ASK)[1:3])
+    called, results = second[-2:]
+    assert [part["functionCall"]["id"] for part in called["parts"]] == ["a", "b"]
+    assert [part.get("thoughtSignature") for part in called["parts"]] == [SIGNED, None]
+    assert [part["functionResponse"]["id"] for part in results["parts"]] == ["a", "b"]
+    assert third[: len(second)] == second
