@@ -25,7 +25,7 @@ LIMIT_MEANING = {
     "writes": "calls that change something and can be taken back",
     "external": "calls that cannot be taken back",
     "calls_per_tool": "calls of one tool",
-    "cost": "cost in the account's currency",
+    "cost": "what is known of the cost of model calls, in the account's currency",
 }
 
 EXIT_CODES = {
