@@ -6,7 +6,7 @@ new is kept with the call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,6 +49,15 @@ def asked(messages: tuple[Message, ...], before: Asked | None) -> Asked:
     shared = _shared(before.given, messages)
     old = before.sent[:shared] if before.mark == mark else tuple(map(masked, messages[:shared]))
     return Asked(messages, (*old, *map(masked, messages[shared:])), shared, mark)
+
+
+def continued(earlier: Iterable[Asked], messages: Sequence[Message]) -> Asked | None:
+    """The newest call that these messages go on from: they begin as it did, and then comes its answer."""
+    for before in reversed(list(earlier)):
+        place = _shared(before.given, messages)
+        if 0 < place < len(messages) and _same(messages[place], before.answer):
+            return before
+    return None
 
 
 def masked(message: Message) -> Message:

@@ -15,7 +15,7 @@ from surefoot.errors import EmptyReplyError, ProviderError, ProviderTimeoutError
 from surefoot.events import EventType
 from surefoot.journal.types import ModelCall
 from surefoot.models.types import Completion, LanguageModel, Piece, Request
-from surefoot.running.asked import asked, masked_call
+from surefoot.running.asked import asked, continued, masked_call
 from surefoot.running.session import Session
 
 
@@ -38,14 +38,15 @@ async def call_model(
         request: what is asked.
         key: the place in the run, the same again on resume.
         stream: tell listeners of the text as it comes.
-        follows: key of an earlier call with whose messages, and then its answer, this request begins. What stood behind
-            that call's history and is not in this request counts as not shared.
+        follows: key of an earlier call with whose messages, and then its answer, this request begins. A reminder that
+            stood behind that call's history and is not in this request is no hindrance. Left out, it is looked for
+            among the last calls.
 
     Raises:
         BudgetExceededError: before the call, when a limit is reached.
         ProviderError: from the model, ProviderTimeoutError after `request.timeout` seconds.
     """
-    before = session.asked.get(follows)
+    before = session.asked.get(follows) or continued(session.asked.values(), request.messages)
     asking = asked(request.messages, before)
 
     async def recall() -> Completion | None:

@@ -104,9 +104,8 @@ def failure_of(
     error: ProviderError, *, key: str, purpose: str, model: str, began: datetime
 ) -> ProviderFailure:
     """What watchers are told of a model call that failed just now; masked."""
-    return ProviderFailure(
-        key, purpose, model, error.code, error.kind, redaction.redact(error.message), began, datetime.now(UTC)
-    )
+    name, message = redaction.redact(model), redaction.redact(error.message)
+    return ProviderFailure(key, purpose, name, error.code, error.kind, message, began, datetime.now(UTC))
 
 
 @dataclass
