@@ -28,10 +28,17 @@ def runs(
     return cli.run(lambda: _runs(cli, limit, as_json=json))
 
 
-def show(context: typer.Context, run: LastRun = "last", json: AsJson = False) -> int:
+def show(
+    context: typer.Context,
+    run: LastRun = "last",
+    messages: Annotated[
+        bool, typer.Option("--messages", help="Show what was said to the model, and its answers.")
+    ] = False,
+    json: AsJson = False,
+) -> int:
     """Show one run: its plan, every call and what became of it, the reply."""
     cli = cli_of(context)
-    return cli.run(lambda: _show(cli, run, as_json=json))
+    return cli.run(lambda: _show(cli, run, messages=messages, as_json=json))
 
 
 # --- runs --------------------------------------------------------------------------------------------------------
@@ -110,9 +117,37 @@ def status_words(cli: Cli, run: Run, calls: list[Call]) -> str:
 # --- show --------------------------------------------------------------------------------------------------------
 
 
-async def _show(cli: Cli, name: str, *, as_json: bool) -> int:
+async def _show(cli: Cli, name: str, *, messages: bool, as_json: bool) -> int:
+    show = messages_in if messages else show_in
     async with cli.assistant() as assistant:
-        return await show_in(cli, assistant, name, as_json=as_json)
+        return await show(cli, assistant, name, as_json=as_json)
+
+
+async def messages_in(cli: Cli, assistant: Assistant, name: str, *, as_json: bool = False) -> int:
+    """The conversation of one run with its models; the exit code."""
+    from surefoot.assistant.assistant import result_of
+    from surefoot.cli import conversation
+    from surefoot.cli.session import find
+
+    journal = await assistant.journal()
+    run = await find(journal, name)
+    said = await journal.run_messages(run.id)
+    if as_json:
+        cli.out.json(conversation.as_json(said))
+        return 0
+    short = await journal.short_id(run.id)
+    _show_head(cli, await result_of(journal, run), short)
+    if not said:
+        cli.out.note(f"  {cli.texts('show.no_messages')}")
+        return 0
+    cli.out.data("")
+    for line in conversation.conversation_lines(cli.out.out, cli.texts, said):
+        cli.out.data(line)
+    if conversation.answers_only(said):
+        cli.out.note(f"\n  {cli.texts('show.answers_only')}")
+    elif conversation.shortened(said):
+        cli.out.note(f"\n  {cli.texts('show.shortened', run=short)}")
+    return 0
 
 
 async def show_in(cli: Cli, assistant: Assistant, name: str, *, as_json: bool = False) -> int:
