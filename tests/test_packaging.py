@@ -88,7 +88,8 @@ def test_the_wheel_holds_every_file_beside_the_code(tmp_path: Path):
 # --- dependencies ----------------------------------------------------------------------------------------------
 
 NEVER_IMPORTED = {"tzdata"}  # data: `zoneinfo` finds it where the system has no zones of its own
-SHARED = {"google": "google-genai"}  # several distributions have packages under this name; the one meant
+# Several distributions have packages under this name; the one meant.
+SHARED = {"google": "google-genai", "opentelemetry": "opentelemetry-api"}
 
 
 def declared() -> set[str]:
