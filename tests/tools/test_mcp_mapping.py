@@ -187,7 +187,10 @@ def test_pictures_sounds_and_files_are_named():
             said("see"),
             {"type": "image", "data": "QUJDREU=", "mimeType": "image/png"},
             {"type": "audio", "data": "QUJD", "mimeType": "audio/wav"},
-            {"type": "resource", "resource": {"uri": "file:///a.txt", "text": "secret text", "mimeType": "text/plain"}},
+            {
+                "type": "resource",
+                "resource": {"uri": "file:///a.txt", "text": "secret text", "mimeType": "text/plain"},
+            },
             {"type": "resource", "resource": {"uri": "file:///b.bin", "blob": "QUJD"}},
             {"type": "resource_link", "uri": "https://example.com/x", "name": "the x"},
         ),
@@ -204,7 +207,9 @@ def test_pictures_sounds_and_files_are_named():
 
 def test_bytes_inside_a_structure_are_named_too():
     """Some servers repeat their parts there."""
-    given = {"parts": [{"type": "image", "data": "QUJD", "mimeType": "image/png"}, {"blob": "QUJD", "name": "b"}]}
+    given = {
+        "parts": [{"type": "image", "data": "QUJD", "mimeType": "image/png"}, {"blob": "QUJD", "name": "b"}]
+    }
     assert data_of("t", result(structuredContent=given)) == {
         "parts": ["[image, image/png, 3 bytes]", {"blob": "[3 bytes]", "name": "b"}]
     }
@@ -230,3 +235,14 @@ def test_an_error_is_an_error_with_its_words():
     with pytest.raises(ToolError) as error:
         data_of("t", result(said("x" * 50_000), isError=True))
     assert len(error.value.message) < MAX_ERROR + 50
+
+
+def test_a_schema_too_deep_to_be_read_leaves_its_tool_out():
+    """Deeper than a program can follow."""
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(20_000):
+        deep = {"type": "object", "properties": {"a": deep}}
+    given = Offered.model_construct(name="deep", input_schema=deep)
+    mapped = map_tools("s", server(), [given, offered("good")], nothing)
+    assert [tool.name for tool in mapped.tools] == ["s__good"]
+    assert mapped.notices == ("MCP server 's': a tool is left out: 'deep' (its schema is nested too deep).",)

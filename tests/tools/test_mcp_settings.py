@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from surefoot.errors import ProviderAuthError, SettingsError
@@ -19,7 +23,13 @@ COMMAND = {"command": "serve"}
 def test_a_table_is_read_with_its_defaults():
     """Not trusted, a minute, enabled, no variables."""
     server = read_servers({"files": COMMAND})["files"]
-    assert (server.trusted, server.timeout, server.enabled, server.env, server.effects) == (False, 60.0, True, {}, {})
+    assert (server.trusted, server.timeout, server.enabled, server.env, server.effects) == (
+        False,
+        60.0,
+        True,
+        {},
+        {},
+    )
     assert (server.command, server.args, server.url) == ("serve", (), "")
 
 
@@ -44,7 +54,11 @@ def test_a_server_that_is_off_is_not_there():
         ({}, "mcp.a", "either a `command` or a `url`"),
         ({"command": " "}, "mcp.a", "either a `command` or a `url`"),
         ({"command": "x", "url": "https://example.com"}, "mcp.a", "either a `command` or a `url`"),
-        ({"command": "x", "truste": True}, "mcp.a.truste", "no such setting of a server; it has command, args"),
+        (
+            {"command": "x", "truste": True},
+            "mcp.a.truste",
+            "no such setting of a server; it has command, args",
+        ),
         ({"command": "x", "timeout": 0}, "mcp.a.timeout", "greater than 0"),
         ({"command": "x", "timeout": "soon"}, "mcp.a.timeout", "number"),
         ({"command": "x", "effects": {"t": "write"}}, "mcp.a.effects.t", "'read' or 'external'"),
@@ -147,7 +161,9 @@ def test_a_key_comes_from_the_places_of_keys_too(isolated):
 
 def test_what_is_named_and_not_there_is_an_error():
     """With the places where it could be."""
-    with pytest.raises(ProviderAuthError, match="MCP server 'a' needs a key, and there is none named NOT_THERE"):
+    with pytest.raises(
+        ProviderAuthError, match="MCP server 'a' needs a key, and there is none named NOT_THERE"
+    ):
         environment.variables("a", McpServer(command="x", env={"NOT_THERE": "NOT_THERE"}))
     with pytest.raises(SettingsError, match="is no name of a key"):
         environment.headers("a", McpServer(url="https://example.com", key="sk-written-here"))
@@ -159,3 +175,17 @@ async def test_without_the_extra_the_servers_are_a_notice(monkeypatch):
     found = await McpTools(settings_with(a=COMMAND, b=COMMAND)).tools()
     assert found.tools == ()
     assert found.notices == ("MCP servers are set, and the extra is missing: pip install 'surefoot[mcp]'.",)
+
+
+def test_the_page_about_servers_shows_tables_that_can_be_read():
+    """Its example, and every setting of a server in its list."""
+    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
+    example = tomllib.loads(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])
+    assert list(read_servers(example["mcp"])) == ["files", "tracker"]
+    listed = {
+        name
+        for row in page.splitlines()
+        if row.startswith("| `")
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert listed == set(McpServer.model_fields)

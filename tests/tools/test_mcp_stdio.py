@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from surefoot.errors import OutcomeUnknownError, ToolError
-from surefoot.tools.mcp import stdio
+from surefoot.tools.mcp import session, stdio
 from surefoot.tools.mcp.client import McpTools
 from surefoot.tools.types import Effect
 
@@ -38,7 +38,7 @@ async def test_a_server_of_the_sdk_is_listed_called_and_closed():
             "to": "Anna",
             "text": "hello",
         }
-        with pytest.raises(ToolError, match="hi__fail failed: .*no: reason"):
+        with pytest.raises(ToolError, match=r"hi__fail failed: .*no: reason"):
             await servers.call("hi__fail", why="reason")
         first, second = await servers.call("hi__whoami"), await servers.call("hi__whoami")
         assert first["pid"] == second["pid"]
@@ -249,3 +249,38 @@ async def test_opening_that_is_cancelled_leaves_no_program():
         await task
     assert await eventually(lambda: not is_running(int(pid.read_text())))
     await tools.close()
+
+
+async def test_an_owner_that_is_cancelled_twice_still_ends_its_program():
+    """Ending a program is not left half done, however impatient somebody is."""
+    async with opened(a=by_hand("deaf")) as servers:
+        owner, pid = servers.mcp.servers[0]._connection._owner, servers.pid("a")
+        for _ in range(3):
+            owner.cancel()
+            await asyncio.sleep(0.02)
+        await asyncio.wait({owner})
+        assert not is_running(pid)
+        assert await servers.call("a__go") == "go {}"
+
+
+async def test_without_process_groups_the_program_itself_is_ended(monkeypatch):
+    """On a system that has none, and does not tell of a death before the event loop hears of it."""
+    monkeypatch.delattr(os, "killpg")
+    monkeypatch.delattr(os, "waitid")
+    async with opened(a=by_hand("deaf")) as servers:
+        assert await servers.call("a__go") == "go {}"
+        pid = servers.pid("a")
+    assert not is_running(pid)
+
+
+async def test_calls_that_wait_for_a_session_that_ends_are_told():
+    """They were not sent, so they may be sent again."""
+    async with opened(a=by_hand("plain")) as servers:
+        connection = servers.mcp.servers[0]._connection
+        waiting = asyncio.ensure_future(connection.do(lambda client: client.list_tools()))
+        await asyncio.sleep(0)  # it stands in the queue now
+        connection._ended()
+        with pytest.raises(session.NotSentError):
+            await waiting
+        with pytest.raises(session.NotSentError):
+            await connection.do(lambda client: client.list_tools())

@@ -140,11 +140,11 @@ def idle_policies(settings: Settings, catalogue: Iterable[Tool]) -> list[str]:
 
     A kit or a server that is merely not offered now is no reason to say anything.
     """
-    chosen = [
-        name
-        for name, policy in settings.policy.items()
-        if policy != "auto" and not _is_of_server(name, settings.mcp)
-    ]
+    chosen = [name for name, policy in settings.policy.items() if policy != "auto"]
+    if settings.mcp:
+        from surefoot.tools.mcp.servers import is_of_server
+
+        chosen = [name for name in chosen if not is_of_server(name, settings.mcp)]
     named = _policy_names(catalogue)
     if all(name.casefold() in named for name in chosen):
         return []
@@ -152,15 +152,6 @@ def idle_policies(settings: Settings, catalogue: Iterable[Tool]) -> list[str]:
 
     named |= _policy_names(builtin(None))
     return sorted(name for name in chosen if name.casefold() not in named)
-
-
-def _is_of_server(name: str, servers: Iterable[str]) -> bool:
-    """A server's kit, or one of its tools, whether or not it is up now."""
-    folded = name.casefold()
-    return any(
-        folded == f"mcp-{server.casefold()}" or folded.startswith(f"{server.casefold()}__")
-        for server in servers
-    )
 
 
 def _policy_names(tools: Iterable[Tool]) -> set[str]:

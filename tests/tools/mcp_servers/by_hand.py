@@ -159,11 +159,11 @@ def main() -> None:
     if MODE == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Path("pid.txt").write_text(str(os.getpid()))
-    if MODE == "silent":
+    if MODE in {"silent", "deaf_silent"}:
         time.sleep(600)
     for line in sys.stdin:
         answer(json.loads(line))
-    if MODE == "stubborn":
+    if MODE in {"stubborn", "deaf"}:
         time.sleep(600)
 
 

@@ -109,5 +109,5 @@ if __name__ == "__main__":
     if len(sys.argv) > 1 and sys.argv[1].isdigit():
         server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
     else:
-        print("starting", file=sys.stderr, flush=True)
+        sys.stderr.write("starting\n")
         server.run("stdio")

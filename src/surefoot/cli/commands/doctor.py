@@ -56,7 +56,7 @@ async def look(cli: Cli) -> list[Check]:
     here: list[Callable[[Cli, Settings], Check]] = [
         _settings_file, _data, _zone, _language, _disk, _engine, _weights, _openai, _search,
     ]  # fmt: skip
-    checks += [found(cli, settings) for found in here]
+    checks += [found(cli, settings) for found in (*here, *([_servers] if settings.mcp else []))]
     far: list[Coroutine[Any, Any, Check]] = [
         _database(cli, settings),
         _ollama(cli, settings),
@@ -101,6 +101,7 @@ def misnamed(cli: Cli, settings: Settings) -> Iterator[str]:
     from surefoot.running.budget import Limits
     from surefoot.settings import Settings as Known
     from surefoot.tools.kits import builtin
+    from surefoot.tools.mcp.servers import is_of_server
     from surefoot.tools.types import Effect
 
     tools = builtin()
@@ -109,13 +110,32 @@ def misnamed(cli: Cli, settings: Settings) -> Iterator[str]:
     given = {name.partition("__")[0] for name in os.environ if name.upper().startswith("SUREFOOT_")}
     for what, names, known in (
         ("variable", {name.upper() for name in given}, variables),
-        ("policy", set(settings.policy), {name.casefold() for name in policies}),
+        (
+            "policy",
+            {name for name in settings.policy if not is_of_server(name, settings.mcp)},
+            {name.casefold() for name in policies},
+        ),
         ("limit", set(settings.limits), {field.name for field in fields(Limits)}),
     ):
         for name in sorted(names - known):
             near = get_close_matches(name, known, n=1)
             hint = " " + _text(cli, "near", name=near[0]) if near else ""
             yield _text(cli, f"misnamed_{what}", name=name) + hint
+
+
+def _servers(cli: Cli, settings: Settings) -> Check:
+    """Their tables, and that the extra is there; `tools check` opens them."""
+    from surefoot.errors import SettingsError
+    from surefoot.tools.mcp.sdk import installed
+    from surefoot.tools.mcp.servers import read_servers
+
+    try:
+        servers = read_servers(settings.mcp)
+    except SettingsError as error:
+        return Check("mcp", "problem", error.message, error.next_move)
+    if servers and not installed():
+        return Check("mcp", "problem", _text(cli, "mcp_missing"), _move(cli, "mcp"))
+    return Check("mcp", "ok", _text(cli, "mcp", servers=", ".join(servers) or "-"))
 
 
 def _data(cli: Cli, settings: Settings) -> Check:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from surefoot.settings import Settings
 
 OPEN_SEC = 30.0
-"""Seconds to come up, where a call may take longer: a run waits for it before it plans."""
+"""Seconds to come up, and to list its tools: a run waits for it before it plans. A call has its own time."""
 
 WAITS = (0.0, 0.5, 2.0)
 """Seconds before each attempt to open a server again that a call needs: one that is being restarted is back by then."""
@@ -97,7 +97,7 @@ class Server:
 
         self._stale = False
         try:
-            async with asyncio.timeout(min(OPEN_SEC, self.config.timeout)):
+            async with asyncio.timeout(OPEN_SEC):
                 offered = await session.list_tools(connection, MAX_TOOLS)
         except (session.NotSentError, session.LostError, MCPError, TimeoutError, ValueError) as error:
             self._stale = True
@@ -181,7 +181,7 @@ class Server:
         if self._connection is not None:
             await self._connection.close()
         connection = session.Connection(self._line(), self._changed)
-        await connection.open(min(OPEN_SEC, self.config.timeout))
+        await connection.open(OPEN_SEC)
         self._connection = connection
         self._failures = 0
         self._stale = True  # another process may offer other tools

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from surefoot.errors import SurefootError, ToolDefinitionError
 from surefoot.models.names import LIMIT
 from surefoot.tools.mcp.screening import UNUSABLE
-from surefoot.tools.mcp.servers import McpServer
+from surefoot.tools.mcp.servers import McpServer, kit_of
 from surefoot.tools.types import Effect, Tool
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ class Mapped(NamedTuple):
 
     tools: tuple[Tool, ...]
     notices: tuple[str, ...]
-
-
-def kit_of(server: str) -> str:
-    """The kit of a server's tools, as the policy names it; prefixed, so that none takes a built-in kit's policy."""
-    return f"mcp-{server}"
 
 
 def tool_name(server: str, tool: str) -> str:

@@ -54,7 +54,7 @@ class _Screened:
         await self._inner.__aenter__()
         return self
 
-    async def __aexit__(self, *error: Any) -> Any:
+    async def __aexit__(self, *error: object) -> Any:
         return await self._inner.__aexit__(*error)
 
 
@@ -96,7 +96,9 @@ def _wrong(schema: Any) -> str:
     if kind != "object":
         return f"its schema is of {str(kind)[:40]!r}, not of an object"
     properties = schema.get("properties", {})
-    if not isinstance(properties, dict) or not all(isinstance(part, dict | bool) for part in properties.values()):
+    if not isinstance(properties, dict) or not all(
+        isinstance(part, dict | bool) for part in properties.values()
+    ):
         return "the properties of its schema are no schemas"
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -50,7 +50,7 @@ class McpServer(BaseModel):
     effects: dict[str, Literal["read", "external"]] = Field(default_factory=dict)
     """What a tool does, by the server's own name of it; wins over what the server says."""
     timeout: float = Field(DEFAULT_TIMEOUT_SEC, gt=0)
-    """Seconds for one call, and for coming up."""
+    """Seconds for one call."""
     enabled: bool = True
     """Off: as if it were not there."""
 
@@ -88,6 +88,20 @@ def read_servers(tables: Mapping[str, Any]) -> dict[str, McpServer]:
         if folded.count(name.casefold()) > 1:
             raise _unusable(f"mcp.{name}", "there is another server of that name, upper and lower case apart")
     return {name: server for name, server in read.items() if server.enabled}
+
+
+def is_of_server(name: str, servers: Iterable[str]) -> bool:
+    """A name of the policy that speaks of one of these servers: its kit, or a tool of it, whether or not it is up."""
+    folded = name.casefold()
+    return any(
+        folded == kit_of(server).casefold() or folded.startswith(f"{server.casefold()}__")
+        for server in servers
+    )
+
+
+def kit_of(server: str) -> str:
+    """The kit of a server's tools, as the policy names it; prefixed, so that none takes a built-in kit's policy."""
+    return f"mcp-{server}"
 
 
 def _read(name: str, table: Any) -> McpServer:

@@ -105,12 +105,14 @@ class StdioLine:
             yield read, write
         finally:
             self._ended = True
-            await _finished(asyncio.ensure_future(_stop(process)))
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            for stream in (to_session, read, write, from_session):
-                stream.close()
+            try:
+                await _finished(asyncio.ensure_future(_stop(process)))
+            finally:
+                for task in tasks:
+                    task.cancel()
+                for stream in (to_session, read, write, from_session):
+                    stream.close()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _until_over(self, work: Coroutine[Any, Any, None], over: Callable[[], None]) -> None:
         try:
