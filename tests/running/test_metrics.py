@@ -34,10 +34,11 @@ from surefoot.journal import MemoryJournal
 from surefoot.journal.owner import current_owner
 from surefoot.journal.types import RunStatus
 from surefoot.models.scripted import ScriptedModel
-from surefoot.models.types import Message, Request
+from surefoot.models.types import Message, Request, ToolCall
 from surefoot.running import lifecycle, metrics, watching
 from surefoot.running.executor import CallRequest, Executor
 from surefoot.running.models import call_model
+from surefoot.settings import load_settings
 from surefoot.tools.types import Actor, Effect
 
 from .support import again, new_session, open_journal, plain_tool
@@ -525,3 +526,25 @@ async def test_no_secret_reaches_the_figures(journal, registry):
         text = metrics.render().decode()
     assert SECRET not in text
     assert sum(calls().values()) == 3
+
+
+async def test_the_figures_of_an_assistant_are_those_of_its_runs(tmp_path, registry):
+    """A plan of two calls, its answer, and the undo of it, the whole way through."""
+    from surefoot import Assistant
+
+    planned = [
+        ToolCall("c1", "addNote", {"title": "Tea", "text": "Oolong"}),
+        ToolCall("c2", "addTask", {"title": "Buy tea"}),
+    ]
+    settings = load_settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache")
+    async with Assistant(model=ScriptedModel(planned, "Noted."), settings=settings) as assistant:
+        result = await assistant.ask("Note that tea is oolong, and add a task to buy tea")
+        assert result.exit_code == 0
+        await assistant.undo("last")
+    found = figures()
+    made = {key for key in calls() if key[0] in {"addNote", "addTask"}}
+    assert made == {("addNote", "auto", "done"), ("addTask", "auto", "done")}
+    assert sum(calls().values()) == 4
+    assert not [key for key in calls() if "other" in key]
+    assert (found["surefoot_planner_rounds_count",], found["surefoot_planner_rounds_sum",]) == (1, 1)
+    assert found["surefoot_run_duration_seconds_count", "done"] == 2

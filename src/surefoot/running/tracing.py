@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from surefoot import redaction
@@ -56,9 +57,7 @@ def start(*, content: bool = False, provider: TracerProvider | None = None) -> b
         from opentelemetry import trace
     except ImportError:
         return False
-    from surefoot import __version__
-
-    tracer = trace.get_tracer(AGENT, __version__, tracer_provider=provider)
+    tracer = trace.get_tracer(AGENT, _version(), tracer_provider=provider)
     _running.append(watching.watch(lambda watched: _RunTrace(tracer, watched, content=content)))
     return True
 
@@ -137,13 +136,11 @@ class _RunTrace:
             )
 
     def _run_attributes(self) -> dict[str, Any]:
-        from surefoot import __version__
-
         run = self.watched.run
         found: dict[str, Any] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": AGENT,
-            "gen_ai.agent.version": __version__,
+            "gen_ai.agent.version": _version(),
             **self._conversation(),
             "surefoot.run.id": run.id,
             "surefoot.run.kind": run.kind,
@@ -278,6 +275,13 @@ _TOLD: Mapping[EventType, Callable[[_RunTrace, Event, datetime, watching.Said], 
 
 
 # --- values ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("surefoot")
 
 
 def _nanoseconds(at: datetime) -> int:

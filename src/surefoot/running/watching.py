@@ -8,6 +8,7 @@ of a call pays nothing for it. While nobody watches nothing is read, imported or
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from surefoot.tools.catalogue import Catalogue
 
 log = logging.getLogger(__name__)
+
+PAUSE = 0.05
+"""Seconds in which events gather before they are read: a look into the journal for each of them would cost a quick call
+as much again as the call itself. Figures and spans have the journal's times, so being late changes nothing in them."""
 
 Said = Sequence[dict[str, Any]]
 """Messages (`Message.to_dict`), the last of them the answer."""
@@ -121,6 +126,7 @@ class RunWatch:
     watchers: list[RunWatcher] = field(default_factory=list)
     _failures: deque[ProviderFailure] = field(default_factory=deque)
     _behind: bool = False
+    _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
@@ -141,18 +147,26 @@ class RunWatch:
         self.wake()
 
     async def caught_up(self) -> None:
-        """Until everything so far was passed on."""
+        """Until everything so far was passed on, without waiting for more."""
         if self._task is not None:
+            self._hurry.set()
             await asyncio.wait([self._task])
+            self._hurry.clear()
 
     async def _catch_up(self) -> None:
         while self._behind:
+            await self._gather()
             self._behind = False
             try:
                 events = await self.session.journal.events(self.session.run.id, self.seen)
                 await self._pass_on(events)
             except Exception as error:  # noqa: BLE001 - the run meets a failing disk itself; watching harms nothing
                 log.warning("What happened could not be passed on: %s", redaction.redact(repr(error)))
+
+    async def _gather(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PAUSE):
+                await self._hurry.wait()
 
     async def _pass_on(self, events: list[Event]) -> None:
         if self.fresh_after < 0:
