@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tools.mcp_support import by_hand, settings_with
+import signal
+import subprocess
+import time
+
+from tools.mcp_support import PATIENCE, by_hand, is_running, settings_with
+
+from .support import EXECUTABLE
 
 
 def test_tools_of_servers_are_listed_under_their_kit(cli):
@@ -74,3 +80,19 @@ def test_the_doctor_looks_at_the_tables_of_servers(cli, monkeypatch):
     settings_with(box={})
     checks = {check["name"]: check for check in cli("doctor", "--json").json["checks"]}
     assert "'mcp.box' cannot be used" in checks["mcp"]["text"]
+
+
+def test_ctrl_c_leaves_no_program_behind(isolated):
+    """While a server that says nothing is waited for."""
+    settings_with(box=by_hand("silent"))
+    process = subprocess.Popen([EXECUTABLE, "tools", "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    noted = isolated / "data" / "mcp" / "box" / "pid.txt"
+    end = time.monotonic() + PATIENCE
+    while not (noted.exists() and noted.read_text()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert is_running(int(noted.read_text()))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert not is_running(int(noted.read_text()))

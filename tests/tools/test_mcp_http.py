@@ -169,6 +169,15 @@ async def test_a_server_of_the_sdk_over_http(tmp_path, quick):
             assert await servers.call("web__read_or_die", mark="died") == {"result": "alive"}
 
 
+async def test_arguments_that_are_wanted_as_headers_too_are_sent_so(tmp_path):
+    """Also on a session that was opened for this call and has not listed the tools."""
+    with http_server(tmp_path) as server:
+        async with opened(web={"url": server.url}) as servers:
+            assert await servers.call("web__region", where="Köln") == {"result": "in Köln"}
+            await servers.mcp.close()
+            assert await servers.call("web__region", where="Rome") == {"result": "in Rome"}
+
+
 async def test_a_session_that_the_server_forgot_is_opened_anew():
     """It had refused the call before it did anything, so the call is sent again, whatever it does."""
     with by_hand() as server:

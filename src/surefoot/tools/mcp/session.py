@@ -242,12 +242,18 @@ async def call_tool(connection: Connection, name: str, arguments: Mapping[str, A
         LostError: the answer was lost, or cannot be read: what it did is not known.
         MCPError: the server refused.
     """
-    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import HEADER_MISMATCH, CallToolRequest, CallToolRequestParams, CallToolResult
 
     request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=dict(arguments)))
 
     async def send(client: mcp.Client) -> CallToolResult:
         try:
+            return await client.session.send_request(request, CallToolResult)
+        except MCPError as error:
+            if error.code != HEADER_MISMATCH:
+                raise
+            await client.list_tools()  # which arguments are wanted as headers too stands in the list
             return await client.session.send_request(request, CallToolResult)
         except ValidationError as error:
             raise LostError("its answer is no result of a tool") from error
