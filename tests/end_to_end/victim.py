@@ -16,6 +16,8 @@ from surefoot import Assistant, Context, Effect, ScriptedModel, Undo, load_setti
 from surefoot.models.types import Request, ToolCall
 
 STEPS = 10
+LOOP = bool(os.environ.get("VICTIM_LOOP"))
+"""Without a plan, in the native loop: two rounds of calls."""
 
 
 def capture(ctx: Context, arguments: dict[str, Any]) -> Any:
@@ -53,10 +55,15 @@ def put(ctx: Context, name: str) -> str:
 
 
 def answer(request: Request) -> Any:
-    if request.purpose != "plan":
-        return "All done."
+    rounds = sum(bool(message.tool_calls) for message in request.messages)
+    if LOOP and rounds < 2:
+        return calls_of(range(rounds * STEPS // 2, (rounds + 1) * STEPS // 2))
+    return calls_of(range(STEPS)) if request.purpose == "plan" else "All done."
+
+
+def calls_of(numbers: range) -> list[ToolCall]:
     calls = []
-    for number in range(STEPS):
+    for number in numbers:
         calls.append(ToolCall(f"a{number}", "addTask", {"title": f"T{number}"}))
         calls.append(ToolCall(f"b{number}", "put", {"name": f"f{number}"}))
     return calls
@@ -68,6 +75,7 @@ def assistant(folder: Path) -> Assistant:
         zone="UTC",
         language="en",
         max_steps=2 * STEPS,
+        planner_enabled=not LOOP,
         limits={"writes": 100, "calls_per_tool": 100},
     )
     shelf = folder / "shelf"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surefoot import ScriptedModel
-from surefoot.errors import ContextLengthError, ProviderUnavailableError
+from surefoot.errors import ContextLengthError, OutputCutError, ProviderUnavailableError
 from surefoot.models.types import Capabilities, Completion, FinishReason, Message, ToolCall, Usage
 from surefoot.running.budget import Budget, Limits, default_limits
 from surefoot.running.history import History, closed
@@ -156,6 +156,15 @@ async def test_a_budget_that_another_part_of_the_run_used_up_ends_it_in_the_midd
     model = ScriptedModel(used_up)
     report = await run_loop(session, model, goal())
     assert (report.stopped_by, report.reply) == ("model_calls", "")
+
+
+async def test_answers_that_had_to_be_asked_for_again_count(journal):
+    """Three tries of one round against two model calls: the third is not made."""
+    refused = [ContextLengthError("too long"), OutputCutError("cut")]
+    model = ScriptedModel(*refused)
+    session = await new_session(journal, [LOOK], limits=Limits(model_calls=2))
+    report = await run_loop(session, model, goal())
+    assert (report.stopped_by, report.rounds, len(model.requests)) == ("model_calls", 0, 2)
 
 
 @pytest.mark.parametrize("landed", [ProviderUnavailableError("gone"), "", "  "])
