@@ -548,3 +548,15 @@ async def test_the_figures_of_an_assistant_are_those_of_its_runs(tmp_path, regis
     assert not [key for key in calls() if "other" in key]
     assert (found["surefoot_planner_rounds_count",], found["surefoot_planner_rounds_sum",]) == (1, 1)
     assert found["surefoot_run_duration_seconds_count", "done"] == 2
+
+
+async def test_tools_that_a_loop_brings_are_known_by_name(journal, registry):
+    """They are in the catalogue only as long as it lasts; the figures come later."""
+    session = await a_session(journal)
+    before = session.catalogue
+    session.catalogue = before.with_tools(plain_tool("stop", lambda q="": "stopped"))
+    await call(session, "1", "stop")
+    session.catalogue = before
+    await call(session, "2", "find")
+    await session.rest(RunStatus.DONE)
+    assert calls() == {("stop", "auto", "done"): 1, ("find", "auto", "done"): 1}

@@ -165,8 +165,8 @@ class _RunMetrics:
         name = self._tools.get(event.data["call"], "")
         outcome = OUTCOMES[event.type] if event.data.get("merged_into") is None else MERGED
         labels = (OTHER, OTHER)
-        if name in self._watched.catalogue:
-            tool = self._watched.catalogue.get(name)
+        tool = self._watched.tool(name)
+        if tool is not None:
             labels = (self._metrics.tool(name), policy.decide(tool, self._watched.policy))
         self._metrics.tool_calls.labels(*labels, outcome).inc()
 

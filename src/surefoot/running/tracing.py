@@ -219,8 +219,8 @@ class _RunTrace:
         self._calls[event.data["call"]] = self._call_span(event, at)
 
     def _call_span(self, event: Event, at: datetime) -> Span:
-        known = event.data.get("tool", "") in self.watched.catalogue
-        name = str(event.data["tool"]) if known else UNKNOWN
+        tool = self.watched.tool(str(event.data.get("tool", "")))
+        name = UNKNOWN if tool is None else tool.name
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": name,
@@ -228,8 +228,7 @@ class _RunTrace:
             "gen_ai.tool.type": "function",
             **self._conversation(),
         }
-        if known:
-            tool = self.watched.catalogue.get(name)
+        if tool is not None:
             attributes |= {"gen_ai.tool.description": tool.description, "surefoot.effect": str(tool.effect)}
         if self.content and "arguments" in event.data:
             attributes["gen_ai.tool.call.arguments"] = _text(event.data["arguments"])

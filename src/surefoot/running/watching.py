@@ -24,6 +24,7 @@ from surefoot.journal.types import ACTIVE, Run, RunStatus
 if TYPE_CHECKING:
     from surefoot.running.session import Session
     from surefoot.tools.catalogue import Catalogue
+    from surefoot.tools.types import Tool
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +38,23 @@ Said = Sequence[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The run that is worked on: as it stood at the beginning of this work, with its tools and what they may do."""
+    """The run that is worked on: as it stood at the beginning of this work, with its tools and what they may do.
+
+    `catalogues` are those that were in use so far: a loop brings tools of its own for as long as it lasts.
+    """
 
     run: Run
-    catalogue: Catalogue
     policy: Mapping[str, Any]
+    catalogues: list[Catalogue]
+
+    def tool(self, name: str) -> Tool | None:
+        """The tool of that name; None for one that a model made up."""
+        return next((one.get(name) for one in self.catalogues if name in one), None)
+
+    def uses(self, catalogue: Catalogue) -> None:
+        """From now on these are the tools."""
+        if not any(catalogue is one for one in self.catalogues):
+            self.catalogues.append(catalogue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +143,15 @@ class RunWatch:
     _task: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
-        watched = Watched(self.session.run, self.session.catalogue, self.session.policy)
+        self._watched = Watched(self.session.run, self.session.policy, [self.session.catalogue])
         for watcher in _watchers:
             with _Harmless(watcher):
-                self.watchers.append(watcher(watched))
+                self.watchers.append(watcher(self._watched))
 
     def wake(self) -> None:
         """There is something new in the journal."""
         self._behind = True
+        self._watched.uses(self.session.catalogue)
         if self.watchers and (self._task is None or self._task.done()):
             self._task = asyncio.get_running_loop().create_task(self._catch_up())
 
