@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 
 import pytest
 
@@ -14,7 +15,7 @@ from surefoot.tools.mcp import session, stdio
 from surefoot.tools.mcp.client import McpTools
 from surefoot.tools.types import Effect
 
-from .mcp_support import by_hand, eventually, helpful, is_running, opened, settings_with
+from .mcp_support import SERVERS, by_hand, eventually, helpful, is_running, opened, settings_with
 
 
 @pytest.fixture(autouse=True)
@@ -284,3 +285,15 @@ async def test_calls_that_wait_for_a_session_that_ends_are_told():
             await waiting
         with pytest.raises(session.NotSentError):
             await connection.do(lambda client: client.list_tools())
+
+
+async def test_the_persons_home_is_meant_by_its_sign(tmp_path, monkeypatch):
+    """In the command and its arguments, where it leads; elsewhere the sign is itself."""
+    (tmp_path / "python").symlink_to(sys.executable)
+    (tmp_path / "server.py").write_text(
+        (SERVERS / "by_hand.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with opened(a={"command": "~/python", "args": ["~/server.py", "a~b"]}) as servers:
+        assert servers.notices == ()
+        assert await servers.call("a__go") == "go {}"

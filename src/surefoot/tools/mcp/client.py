@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -198,13 +199,11 @@ class Server:
             given = environment.headers(self.name, config)
             self._keys = given.keys
             return HttpLine(config.url, given.values, policy)
-        from pathlib import Path
-
         from surefoot.tools.mcp.stdio import StdioLine
 
         given = environment.variables(self.name, config)
         self._keys = given.keys
-        command = [str(Path(config.command).expanduser()), *config.args]
+        command = [os.path.expanduser(word) for word in (config.command, *config.args)]  # noqa: PTH111 - no paths yet
         return StdioLine(command, given.values, self._settings.data_dir / "mcp" / self.name)
 
     def _changed(self) -> None:
