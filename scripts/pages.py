@@ -18,7 +18,7 @@ DEFAULT_FOLDERS = {
 }
 
 LIMIT_MEANING = {
-    "rounds": "model calls in one native loop",
+    "rounds": "rounds of tool calls in one native loop; one more model call may answer",
     "model_calls": "model calls of the whole run: plan, steps, reply",
     "tokens": "tokens of all prompts and outputs together",
     "seconds": "time, waiting for approval left out",

@@ -152,7 +152,10 @@ class Settings(BaseSettings):
         description="The model that answers, as `provider:name` (`ollama:qwen3:4b`, `local:qwen2.5-coder-1.5b`). "
         "Empty: a running Ollama's first model, else the embedded one.",
     )
-    planner_enabled: bool = Field(True, description="Plan before answering. Off: answer without a plan.")
+    planner_enabled: bool = Field(
+        True,
+        description="Plan before answering. Off: a model with tool calls works in rounds (docs/loop.md).",
+    )
     planner_model: str = Field(
         "", description="Another model for planning only. Empty: the one that answers."
     )
