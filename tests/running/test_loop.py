@@ -23,12 +23,13 @@ from surefoot.errors import (
 )
 from surefoot.events import EventType
 from surefoot.journal.types import CallStatus, RunStatus
-from surefoot.models.types import Capabilities, Completion, FinishReason, Message, ToolCall, Usage
+from surefoot.models.types import Capabilities, Completion, FinishReason, Message, Request, ToolCall, Usage
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.running import lifecycle
 from surefoot.running.budget import Limits
 from surefoot.running.loop import MAX_CALLS, run_loop
 from surefoot.running.loop_types import LoopGoal
+from surefoot.running.prefaces import WithoutPrefaces
 from surefoot.tools.types import Actor, Effect
 
 from .support import Shelf, again, new_session, open_journal, plain_tool
@@ -631,6 +632,39 @@ async def test_a_call_that_needs_a_person_rests_the_loop_which_goes_on_where_it_
     ]
 
 
+async def test_calls_that_all_need_a_person_are_asked_for_at_once(journal):
+    """One decision for the message; what stands behind the first that needs none is not begun."""
+    sent: list[str] = []
+    shelf = Shelf()
+    mail = plain_tool("mail", lambda q="": sent.append(q), Effect.EXTERNAL)
+    calls = [
+        *(call("mail", f"c{n}", q=q) for n, q in enumerate(("sam", "eve", "sam"))),
+        call("put", "c3", name="a", value="1"),
+    ]
+    model = ScriptedModel(calls)
+    session = await new_session(journal, [mail, shelf.tool()])
+    report = await run_loop(session, model, goal())
+    assert [outcome.waiting for outcome in report.outcomes] == [True, True]
+    assert (sent, shelf.made) == ([], [])
+    await session.rest(RunStatus.NEEDS_APPROVAL)
+    await lifecycle.approve(journal, session.run, None, Actor("person", "me"))
+    model.add("Mailed both.")
+    report = await run_loop(await again(session), model, goal())
+    assert sent == ["sam", "eve"]
+    assert shelf.made == [("a", "1")]
+    assert [data["success"] for _, data in tool_messages(model.requests[1])] == [True] * 4
+
+
+@pytest.mark.parametrize("behind", ["put", "look", "nothing"])
+async def test_behind_a_call_that_waits_nothing_else_is_begun(journal, behind):
+    """A write, a read, a tool that is not there."""
+    shelf = Shelf()
+    mail = plain_tool("mail", echo, Effect.EXTERNAL)
+    session = await new_session(journal, [mail, shelf.tool(), plain_tool("look", echo)])
+    report = await run_loop(session, ScriptedModel([call("mail"), call(behind, name="a", value="1")]), goal())
+    assert [one.tool for one in report.calls] == ["mail"]
+
+
 async def test_a_declined_call_is_a_message_the_model_reads(journal):
     """It goes on without it."""
     sent: list[str] = []
@@ -724,6 +758,66 @@ async def test_the_answer_is_streamed(journal):
     await run_loop(session, ScriptedModel([call("look")], "All is very well.", piece=4), goal())
     assert "".join(heard) == "All is very well."
     assert len(heard) > 2
+
+
+@pytest.mark.parametrize("words", ["Let me look.", "w" * 160])
+async def test_words_in_front_of_calls_are_not_streamed_as_an_answer(journal, words):
+    """The history keeps them, the listener does not get them."""
+    session = await new_session(journal, [plain_tool("look", echo)])
+    heard: list[str] = []
+    session.live = lambda type_, **data: heard.append(data["text"])  # type: ignore[method-assign]
+    model = ScriptedModel([words, call("look")], "All is well.", piece=4)
+    await run_loop(session, model, goal())
+    assert "".join(heard) == "All is well."
+    assert model.requests[1].messages[2].content == words
+
+
+async def test_a_long_answer_is_streamed_before_it_is_whole(journal):
+    """From the length on at which it can hardly be a preface."""
+    session = await new_session(journal, [plain_tool("look", echo)])
+    heard: list[str] = []
+    session.live = lambda type_, **data: heard.append(data["text"])  # type: ignore[method-assign]
+    pieces = [f"{n:03} and so on, " for n in range(40)]
+
+    class Watched(ScriptedModel):
+        async def stream(self, request: Any) -> Any:
+            async for piece in super().stream(request):
+                if piece.completion is not None:
+                    assert len("".join(heard)) > 400
+                yield piece
+
+    await run_loop(session, Watched(pieces), goal())
+    assert "".join(heard) == "".join(pieces)
+
+
+async def test_a_local_model_is_streamed_at_once(journal):
+    """Its calls are bound, so its words are an answer from the first one on."""
+    able = Capabilities(tools=True, context_length=8192, local=True)
+    session = await new_session(journal, [plain_tool("look", echo)])
+    heard: list[str] = []
+    session.live = lambda type_, **data: heard.append(data["text"])  # type: ignore[method-assign]
+
+    class Watched(ScriptedModel):
+        async def stream(self, request: Any) -> Any:
+            async for piece in super().stream(request):
+                if piece.completion is not None:
+                    assert heard
+                yield piece
+
+    await run_loop(session, Watched(["One. ", "Two."], capabilities=able), goal())
+    assert "".join(heard) == "One. Two."
+
+
+async def test_a_model_in_a_loop_is_otherwise_itself():
+    """Name, abilities, whole answers, warming and closing are the model's own."""
+    model = ScriptedModel("ok")
+    wrapped = WithoutPrefaces(model)
+    request = Request((Message("user", "a"),))
+    assert (wrapped.name, await wrapped.capabilities()) == (model.name, await model.capabilities())
+    assert (await wrapped.complete(request)).text == "ok"
+    await wrapped.warm(request, "k")
+    await wrapped.close()
+    assert (model.warmed, model.closed) == ([(request, "k")], True)
 
 
 async def test_a_secret_in_a_result_is_masked_before_a_cut(journal):

@@ -40,6 +40,7 @@ from surefoot.running.landing import Pace, landing_text, limit_ahead
 from surefoot.running.loop_tools import LoopTools, loop_tools
 from surefoot.running.loop_types import LoopGoal, LoopReport
 from surefoot.running.models import call_model
+from surefoot.running.prefaces import WithoutPrefaces
 from surefoot.running.prompting import filled, prompt
 from surefoot.running.repeats import Repeats
 from surefoot.running.rounds import Answered, RoundCalls, not_made, with_ids
@@ -113,6 +114,8 @@ class _Loop:
     """What the model is told of its last answer, when that could not be used."""
 
     def __post_init__(self) -> None:
+        if not self.able.local:  # a local model's calls are bound: they come without words in front
+            self.model = WithoutPrefaces(self.model)
         goal, catalogue = self.goal, self.session.catalogue
         self.history = History(goal.messages)
         names = catalogue.names if goal.offered is None else goal.offered

@@ -10,6 +10,7 @@ from typing import Any
 from surefoot.errors import NotFoundError
 from surefoot.events import EventType
 from surefoot.models.types import Completion, ToolCall
+from surefoot.running import policy
 from surefoot.running.executor import CallRequest, Executor, Outcome
 from surefoot.running.loop_tools import LoopTools
 from surefoot.running.outline_runner import SIDE_BY_SIDE, side_by_side
@@ -74,12 +75,27 @@ class RoundCalls:
     async def _in_order(self, number: int, calls: Sequence[ToolCall]) -> list[Answered]:
         answered: list[Answered] = []
         for place, call in enumerate(calls):
+            waits = any(answer.waiting for answer in answered)
+            if waits and not self._waits_too(call, calls[:place]):
+                break
             answered.append(await self._one(number, place, call))
             outcome = answered[-1].outcome
-            ended = outcome is not None and outcome.ok and outcome.call.tool == self._own.stop.name
-            if answered[-1].waiting or ended:
+            if outcome is not None and outcome.ok and outcome.call.tool == self._own.stop.name:
                 break
         return answered
+
+    def _waits_too(self, call: ToolCall, before: Sequence[ToolCall]) -> bool:
+        """Behind a call that waits, this one would only wait as well: so the person is asked for all of them at once.
+
+        Not for an equal one, which is the same call and done once.
+        """
+        if any((call.name, call.arguments) == (one.name, one.arguments) for one in before):
+            return False
+        try:
+            tool = self.session.catalogue.resolve(call.name)
+        except NotFoundError:
+            return False
+        return policy.decide(tool, self.session.policy) == "confirm"
 
     def _is_read(self, call: ToolCall) -> bool:
         try:
