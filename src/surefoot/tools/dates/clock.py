@@ -21,7 +21,8 @@ _GENERAL = (
     re.compile(r"(?<![\w.:/-])(?:at )?(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2}))?(?![\w:/-])"),
 )
 """Clock times that need no words: `5pm`, `5:30 p.m.`, `17:00`."""
-_QUARTERS = {"p15": 15, "p30": 30, "p45": 45, "m15": -15, "m30": -30}
+_QUARTERS = {"p15": 15, "p30": 30, "p45": 45, "m15": -15, "m30": -30, "m45": -45}
+"""Minutes that a group of this name adds to the hour: `quarter past`, `halb`, `viertel acht`."""
 _IS_BARE = re.compile(r"0\d|\d{2}")
 
 
@@ -52,8 +53,22 @@ def clocks_in(text: str, words: Language) -> Iterator[tuple[Clock, str]]:
         yield Clock(part.hour, night=part.means == "night"), rest
 
 
+def clocks_beside(text: str, part: Part, words: Language) -> Iterator[tuple[Clock, str]]:
+    """The same for a text that a part of the day was said of: each time of day in it, then the part's own hour."""
+    for match in _matches(text, words):
+        yield _clock(match, part, words), _without(text, match)
+    yield Clock(part.hour, night=part.means == "night"), text
+
+
+def clock_places(text: str, words: Language) -> Iterator[tuple[int, int]]:
+    """Where a time of day stands in the text."""
+    return (match.span() for match in _matches(text, words))
+
+
 def _matches(text: str, words: Language) -> Iterator[re.Match[str]]:
-    for pattern in (*_GENERAL, *words.clocks):
+    for general in _GENERAL:
+        yield from general.finditer(text)
+    for pattern in words.clocks:
         yield from pattern.finditer(text)
 
 
@@ -69,19 +84,21 @@ def _without(text: str, match: re.Match[str]) -> str:
 
 def _clock(match: re.Match[str], part: Part | None, words: Language) -> Clock:
     found = match.groupdict()
-    if found.get("at_noon"):
-        return _moved(NOON, 0, 0, found)
+    if found.get("at_noon") or found.get("at_midnight"):
+        shift = _shift(found, words) + (words.number(found.get("m") or found.get("mw") or "0") or 0)
+        night = bool(found.get("at_midnight"))
+        return _moved(0 if night else NOON, shift, 0, night=night)
     hour = words.number(found["h"] or "")
-    minute = words.number(found.get("m") or found.get("m2") or "0")
+    minute = words.number(found.get("m") or found.get("m2") or found.get("mw") or "0")
     second = int(found.get("s") or 0)
     if hour is None or minute is None or hour > HOURS or minute >= MINUTES or second >= MINUTES:
         raise Refused(f"there is no time {match.group().strip()!r}")
     means = {"a": "am", "p": "pm"}.get(found.get("half") or "") or (part.means if part else "")
     if not means:
         hour = _bare(hour, found["h"], words)
-    clock = _moved(_meant(hour, means, match.group().strip()), minute, second, found)
     night = bool(part and part.means == "night")
-    return Clock(clock.hour, clock.minute, clock.second, clock.days, night)
+    hour = _meant(hour, means, match.group().strip())
+    return _moved(hour, minute + _shift(found, words), second, night=night)
 
 
 def _bare(hour: int, written: str, words: Language) -> int:
@@ -106,8 +123,16 @@ def _meant(hour: int, means: str, written: str) -> int:
     return hour
 
 
-def _moved(hour: int, minute: int, second: int, found: dict[str, str | None]) -> Clock:
-    shift = next((value for name, value in _QUARTERS.items() if found.get(name)), 0)
-    total = hour * MINUTES + minute + shift
-    days, total = divmod(total, HOURS * MINUTES)
-    return Clock(total // MINUTES, total % MINUTES, second, days)
+def _shift(found: dict[str, str | None], words: Language) -> int:
+    """Minutes past the hour said: -15 of `quarter to`, -25 of `fünf nach halb`."""
+    quarters = sum(value for name, value in _QUARTERS.items() if found.get(name))
+    plus, minus = words.number(found.get("plus") or "0") or 0, words.number(found.get("minus") or "0") or 0
+    if plus >= MINUTES or minus >= MINUTES:
+        raise Refused(f"an hour has no {max(plus, minus)} minutes")
+    return quarters + plus - minus
+
+
+def _moved(hour: int, minute: int, second: int, *, night: bool) -> Clock:
+    """The time that many minutes past the hour, which may be fewer than none."""
+    days, total = divmod(hour * MINUTES + minute, HOURS * MINUTES)
+    return Clock(total // MINUTES, total % MINUTES, second, days, night)

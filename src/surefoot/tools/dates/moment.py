@@ -15,6 +15,10 @@ class Refused(Exception):  # noqa: N818 - internal, becomes a ToolError
     """The text is understood, and what it says cannot be; the reason is the message."""
 
 
+class Unclear(Refused):
+    """The text may mean more than one thing, whatever else reads it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """Days, both ends included. A single day has equal ends."""

@@ -10,17 +10,25 @@ from typing import cast
 from zoneinfo import ZoneInfo
 
 from surefoot.tools.dates import spans
-from surefoot.tools.dates.clock import Clock, clocks_in
-from surefoot.tools.dates.moment import Refused, Span
+from surefoot.tools.dates.clock import Clock, clocks_beside, clocks_in
+from surefoot.tools.dates.moment import Refused, Span, Unclear
 from surefoot.tools.dates.spans import Today
-from surefoot.tools.dates.words import LANGUAGES, Language, base_of, fold, language
+from surefoot.tools.dates.words import LANGUAGES, Language, base_of, fold, language, others_for
 from surefoot.tools.dates.zones import localise
 
 _ISO_TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}(:?\d{2}(:?\d{2}([.,]\d{1,9})?)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
 )
-_SHORT_UNITS = {"minute": 60, "half_hour": 1800, "hour": 3600}
-_FROM_NOW = {"in": 1, "later": 1, "ago": -1, "earlier": -1}
+SHORT_UNITS = {
+    "minute": 60,
+    "quarter_hour": 900,
+    "half_hour": 1800,
+    "three_quarter_hour": 2700,
+    "hour": 3600,
+    "hour_and_half": 5400,
+}
+"""Seconds of what is shorter than a day."""
+_FROM_NOW = {"in": 1, "amount": 1, "later": 1, "ago": -1, "earlier": -1}
 MIN_FOREIGN = 4
 """A shorter word of a language with spaces (`so`, `di`, `mar`) is only read in the person's own language."""
 
@@ -40,6 +48,8 @@ def read(text: str, now: datetime, tag: str, order: str) -> Span | datetime:
     for words in languages_for(tag, folded):
         try:
             found = _in_language(folded, words, now, order)
+        except Unclear:
+            raise
         except Refused as refused:
             reasons.append(str(refused))
             continue
@@ -65,60 +75,93 @@ def _iso_time(text: str, zone: ZoneInfo) -> datetime | None:
 
 
 def languages_for(tag: str, folded: str) -> Iterator[Language]:
-    """The person's language first, then the others that may be meant."""
+    """The person's language first, then the others that may be meant; none that the text holds no word of."""
     own = base_of(tag)
-    if own in LANGUAGES:
-        yield language(own)
-    for code in LANGUAGES:
-        if code != own and (len(folded) >= MIN_FOREIGN or not folded.isascii() or folded[:1].isdigit()):
-            yield language(code)
+    foreign = len(folded) >= MIN_FOREIGN or not folded.isascii() or folded[:1].isdigit()
+    for code in dict.fromkeys((own, *LANGUAGES)):
+        if code in LANGUAGES and (code == own or foreign):
+            words = language(code)
+            if words.may_hold(folded, own=code == own):
+                yield words
 
 
 def _in_language(folded: str, words: Language, now: datetime, order: str) -> Span | datetime | None:
-    for pattern, meant in words.rewrite:
-        folded = pattern.sub(meant, folded)
+    folded = plain(folded, words)
     if folded in words.now:
         return now.replace(second=0, microsecond=0)
     today = Today(now.date(), words, order)
     reason = ""
-    try:
-        found = spans.read_span(folded, today) or _in_hours(folded, words, now)
-    except Refused as refused:
-        found, reason = None, str(refused)
-    if found is None:
-        found = _with_clock(folded, today, now) or _hours_from(folded, today, now)
-    if found is None and reason:
-        raise Refused(reason)
-    return found
-
-
-def _in_hours(folded: str, words: Language, now: datetime) -> datetime | None:
-    """`in 30 minutes`, `2 hours ago`: counted in true time, whatever the clocks do meanwhile."""
-    for kind, pattern in words.rules:
-        match = pattern.fullmatch(folded) if kind in _FROM_NOW else None
-        if match is None or words.units[match["unit"]] not in _SHORT_UNITS:
+    for way in _WAYS:
+        try:
+            found = way(folded, today, now)
+        except Unclear:
+            raise
+        except Refused as refused:
+            reason = reason or str(refused)
             continue
-        number = words.number(match["n"] or "1") if "n" in match.groupdict() else 1
-        seconds = _SHORT_UNITS[words.units[match["unit"]]] * (number or 1)
-        moved = now.astimezone(UTC) + timedelta(seconds=seconds * _FROM_NOW[kind])
-        return moved.replace(microsecond=0).astimezone(now.tzinfo)
+        if found is not None:
+            return found
+    if reason:
+        raise Refused(reason)
     return None
+
+
+def plain(folded: str, words: Language) -> str:
+    """The text without asides, and with what is said in one word for two said in two."""
+    folded = spans.without_asides(folded, words)
+    for pattern, meant in words.rewrite:
+        folded = pattern.sub(meant, folded)
+    return " ".join(folded.split())
+
+
+def _in_days(folded: str, today: Today, _now: datetime) -> Span | None:
+    return spans.read_span(folded, today)
+
+
+def _in_hours(folded: str, today: Today, now: datetime) -> datetime | None:
+    """`in 30 minutes`, `2 hours ago`: counted in true time, whatever the clocks do meanwhile."""
+    for form in dict.fromkeys((folded, spans.without_fillers(folded, today.words))):
+        for kind, sign in _FROM_NOW.items():
+            for pattern in today.words.by_kind.get(kind, ()):
+                seconds = seconds_of(pattern.fullmatch(form), today.words)
+                if seconds is not None:
+                    moved = now.astimezone(UTC) + timedelta(seconds=seconds * sign)
+                    return moved.replace(microsecond=0).astimezone(now.tzinfo)
+    return None
+
+
+def seconds_of(match: re.Match[str] | None, words: Language) -> int | None:
+    """The length that a rule found, where it is shorter than a day; None where it is not, or there is none."""
+    found = match.groupdict() if match else {}
+    unit = SHORT_UNITS.get(words.units.get(found.get("unit") or "", ""))
+    number = words.number(found.get("n") or "1")
+    return None if unit is None or number is None else unit * number
 
 
 def _hours_from(folded: str, today: Today, now: datetime) -> datetime | None:
     """`an hour before Friday 11:00`, `30 minutes after 2026-05-03 17:00`: counted from a moment, in true time."""
-    for kind, pattern in today.words.rules:
-        match = pattern.fullmatch(folded) if kind in {"before", "after"} else None
-        unit = _SHORT_UNITS.get(today.words.units[match["unit"]]) if match and match["unit"] else None
-        if match is None or unit is None:
-            continue
-        moment = _moment(match["rest"], today, now)
-        if moment is not None:
-            number = today.words.number(match["n"] or "1") or 1
-            moved = moment.astimezone(UTC) + timedelta(
-                seconds=unit * (number if kind == "after" else -number)
-            )
-            return moved.astimezone(now.tzinfo)
+    for kind, sign in (("before", -1), ("after", 1)):
+        for pattern in today.words.by_kind.get(kind, ()):
+            match = pattern.fullmatch(folded)
+            seconds = seconds_of(match, today.words)
+            moment = _moment(match["rest"], today, now) if match and seconds is not None else None
+            if moment is not None and seconds is not None:
+                return (moment.astimezone(UTC) + timedelta(seconds=sign * seconds)).astimezone(now.tzinfo)
+    return None
+
+
+def _part_of_day(folded: str, today: Today, now: datetime) -> datetime | None:
+    """`the evening before 3 May`, `am Morgen des 3. Mai um acht`: the part belongs to the day, or to the one before."""
+    for kind, back in (("part_before", 1), ("part_of", 0)):
+        for pattern in today.words.by_kind.get(kind, ()):
+            match = pattern.fullmatch(folded)
+            if match is None:
+                continue
+            part = today.words.part_words[" ".join(match["part"].split())]
+            for clock, rest in clocks_beside(match["rest"], part, today.words):
+                span = spans.inner(spans.without_fillers(rest, today.words, both=True), today)
+                if span is not None and span.is_day:
+                    return _on(span.first - timedelta(days=back), clock, today, now)
     return None
 
 
@@ -127,8 +170,7 @@ def _moment(text: str, today: Today, now: datetime) -> datetime | None:
     exact = _iso_time(text.upper(), cast("ZoneInfo", now.tzinfo))
     if exact is not None:
         return exact
-    others = (language(code) for code in LANGUAGES if code != today.words.code)
-    for words in (today.words, *others):
+    for words in (today.words, *others_for(text, today.words.code)):
         found = _with_clock(text, replace(today, words=words), now)
         if found is not None:
             return found
@@ -138,7 +180,7 @@ def _moment(text: str, today: Today, now: datetime) -> datetime | None:
 def _with_clock(folded: str, today: Today, now: datetime) -> datetime | None:
     reason = ""
     for clock, rest in clocks_in(folded, today.words):
-        bare = spans.without_fillers(rest, today.words)
+        bare = spans.without_fillers(rest, today.words, both=True)
         if not bare:
             return _next(clock, now)
         try:
@@ -169,3 +211,7 @@ def _on(day: date, clock: Clock, today: Today, now: datetime) -> datetime:
 def _at(day: date, clock: Clock, now: datetime) -> datetime:
     local = datetime.combine(day + timedelta(days=clock.days), time(clock.hour, clock.minute, clock.second))
     return localise(local, cast("ZoneInfo", now.tzinfo))
+
+
+_WAYS = (_part_of_day, _in_days, _in_hours, _with_clock, _hours_from)
+"""Each way to read a text, the sure ones first: a part of the day before a date would be read as of that date."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from surefoot.tools.dates import figures
-from surefoot.tools.dates.moment import Refused, Span
-from surefoot.tools.dates.words import LANGUAGES, Language, language
+from surefoot.tools.dates.moment import Refused, Span, Unclear
+from surefoot.tools.dates.words import Language, others_for
 
 WEEK = 7
 SATURDAY = 5
@@ -33,12 +33,25 @@ class Today:
     depth: int = 0
 
 
-def without_fillers(text: str, words: Language) -> str:
-    """The text without words at its ends that carry no date (`on`, `am`, `le`)."""
+def without_fillers(text: str, words: Language, *, both: bool = False) -> str:
+    """The text without words before it that carry no date (`on`, `am`, `le`); with `both`, also behind it.
+
+    Behind it they are only of no weight where a time of day was cut out: `two days from` is no date.
+    """
     while True:
-        bare = words.fillers.sub("", text).strip()
+        bare = words.edges.first.sub("", text).strip()
+        bare = words.edges.around.sub("", bare).strip() if both or not words.spaced else bare
         if bare == text:
-            return "" if words.fillers.fullmatch(f"{text} ") else text
+            return "" if words.edges.first.fullmatch(f"{text} ") else text
+        text = bare
+
+
+def without_asides(text: str, words: Language) -> str:
+    """The text without `please`, `rather`, `instead` at its ends."""
+    while True:
+        bare = words.edges.closing.sub("", words.edges.opening.sub("", text)).strip()
+        if bare == text or not bare:
+            return text
         text = bare
 
 
@@ -56,13 +69,14 @@ def read_span(text: str, today: Today) -> Span | None:
 
 
 def _read(text: str, today: Today) -> Span | None:
-    found = _stated(text, today)
+    found = stated(text, today)
     if found is not None:
         return found
     for kind, pattern in today.words.rules:
-        match = pattern.fullmatch(text)
-        if match is not None:
-            found = _RULES[kind](match.groupdict(), today)
+        rule = _RULES.get(kind)
+        match = pattern.fullmatch(text) if rule else None
+        if rule is not None and match is not None:
+            found = rule(match.groupdict(), today)
             if found is not None:
                 return found
     return _named_day(text, today)
@@ -70,33 +84,30 @@ def _read(text: str, today: Today) -> Span | None:
 
 def _named_day(text: str, today: Today) -> Span | None:
     """A weekday beside a date: both must agree."""
-    for word, weekday in today.words.weekdays.items():
-        for form in (
-            rf"\(?{re.escape(word)}\)?\.?\s*(?P<rest>.+)",
-            rf"(?P<rest>.+?)\s*\(?{re.escape(word)}\)?",
-        ):
-            match = re.fullmatch(form, text)
-            found = _stated(without_fillers(match["rest"], today.words), today) if match else None
-            if found is not None and found.is_day:
-                return _agreed(found, weekday, word)
+    for form in today.words.named:
+        match = form.fullmatch(text)
+        found = stated(without_fillers(match["rest"], today.words, both=True), today) if match else None
+        if match is not None and found is not None and found.is_day:
+            return _agreed(found, _weekday(match.groupdict(), today), match["weekday"])
     return None
 
 
-def _stated(text: str, today: Today) -> Span | None:
+def stated(text: str, today: Today) -> Span | None:
     """A day that says which one it is; `Monday in a week` counts from the Monday, and is not read here."""
     if text in today.words.days:
         return Span.day(today.day + timedelta(days=today.words.days[text]))
     found = figures.read(text, today.day, today.order)
     if found is not None:
         return found
-    for kind, pattern in today.words.rules:
-        match = pattern.fullmatch(text) if kind in _STATED else None
-        if match is not None:
-            return _RULES[kind](match.groupdict(), today)
+    for kind in _STATED:
+        for pattern in today.words.by_kind.get(kind, ()):
+            match = pattern.fullmatch(text)
+            if match is not None:
+                return _RULES[kind](match.groupdict(), today)
     return None
 
 
-_STATED = frozenset({"month_day", "day_only", "day_next_month"})
+_STATED = ("month_day", "day_only", "day_next_month")
 
 
 def _agreed(found: Span, weekday: int, word: str) -> Span:
@@ -105,7 +116,7 @@ def _agreed(found: Span, weekday: int, word: str) -> Span:
     return found
 
 
-def _inner(text: str, today: Today) -> Span | None:
+def inner(text: str, today: Today) -> Span | None:
     """A date inside a date; a date that was copied there may be of another language (`dos días antes del 22 Aug`)."""
     if today.depth >= MAX_NESTING:
         return None
@@ -113,7 +124,7 @@ def _inner(text: str, today: Today) -> Span | None:
     found = read_span(text.strip(), deeper)
     if found is not None or today.depth:
         return found
-    others = (language(code) for code in LANGUAGES if code != today.words.code)
+    others = others_for(text, today.words.code)
     return next(
         (one for words in others if (one := read_span(text.strip(), replace(deeper, words=words)))), None
     )
@@ -151,7 +162,7 @@ def _from_today(found: Groups, today: Today, sign: int) -> Span | None:
 
 def _from_date(found: Groups, today: Today, sign: int) -> Span | None:
     """`two days before 3 May`; `the week before 3 May`, without a number, is that whole week."""
-    base = _inner(found["rest"] or "", today)
+    base = inner(found["rest"] or "", today)
     if base is None:
         return None
     number = _count(found, today)
@@ -188,15 +199,35 @@ def period(day: date, unit: str, number: int) -> Span | None:
 def _edge(found: Groups, today: Today, *, end: bool) -> Span | None:
     text = found["rest"] or ""
     unit = today.words.units.get(text)
-    span = period(today.day, unit, 0) if unit else _inner(text, today)
+    span = period(today.day, unit, 0) if unit else inner(text, today)
     if span is None:
         return None
     return Span.day(span.last if end else span.first)
 
 
 def _week_of(found: Groups, today: Today) -> Span | None:
-    span = _inner(found["rest"] or "", today)
+    span = inner(found["rest"] or "", today)
     return None if span is None else period(span.first, "week", 0)
+
+
+def _that_week(found: Groups, today: Today) -> Span | None:
+    """`That week 9 June`: the week of a day that says itself which it is."""
+    text = without_fillers(found["rest"] or "", today.words)
+    span = stated(text, today) or _named_day(text, today)
+    return period(span.first, "week", 0) if span is not None and span.is_day else None
+
+
+def _day_of(found: Groups, today: Today) -> Span | None:
+    span = inner(found["rest"] or "", today)
+    return span if span is not None and span.is_day else None
+
+
+def _hanging(_found: Groups, _today: Today) -> Span | None:
+    raise Refused("it counts from another date, which is not said")
+
+
+def _unclear(_found: Groups, _today: Today) -> Span | None:
+    raise Unclear("it may mean more than one thing")
 
 
 # --- weekdays, days, months ----------------------------------------------------------------------------------
@@ -210,6 +241,20 @@ def _coming(found: Groups, today: Today) -> Span:
     """The next such day; on the day itself it is the one a week later, because that day is called today."""
     ahead = (_weekday(found, today) - today.day.weekday() - 1) % WEEK + 1
     return Span.day(today.day + timedelta(days=ahead))
+
+
+def _coming_plus(found: Groups, today: Today) -> Span | None:
+    """`Freitag in einer Woche`: counted from the coming Friday, or from today."""
+    text = found.get("day")
+    base = today.day + timedelta(days=today.words.days[text]) if text else _coming(found, today).first
+    number = _count(found, today)
+    day = shifted(base, 1 if number is None else number, _unit(found, today))
+    return None if day is None else Span.day(day)
+
+
+def _weekday_day(found: Groups, today: Today) -> Span | None:
+    span = _day_only(found, today)
+    return span and _agreed(span, _weekday(found, today), found["weekday"] or "")
 
 
 def _past(found: Groups, today: Today) -> Span:
@@ -260,6 +305,13 @@ def _day_next_month(found: Groups, today: Today) -> Span | None:
 
 
 _RULES: dict[str, Callable[[Groups, Today], Span | None]] = {
+    "follows": _hanging,
+    "precedes": _hanging,
+    "unclear": _unclear,
+    "day_of": _day_of,
+    "weekday_plus": _coming_plus,
+    "weekday_day": _weekday_day,
+    "amount": lambda found, today: _from_today(found, today, 1),
     "in": lambda found, today: _from_today(found, today, 1),
     "ago": lambda found, today: _from_today(found, today, -1),
     "later": lambda found, today: _from_today(found, today, 1),
@@ -276,6 +328,7 @@ _RULES: dict[str, Callable[[Groups, Today], Span | None]] = {
     "end": lambda found, today: _edge(found, today, end=True),
     "start": lambda found, today: _edge(found, today, end=False),
     "week_of": _week_of,
+    "that_week": _that_week,
     "month_day": _month_day,
     "month": _month,
     "month_next": _next_month,

@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import re
 import tomllib
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
+
+from surefoot.tools.dates.folding import HAN, fold, han
+from surefoot.tools.dates.patterns import Lists, Pattern, Patterns, any_of
+
+__all__ = [
+    "LANGUAGES",
+    "Display",
+    "Language",
+    "Part",
+    "base_of",
+    "display_of",
+    "fold",
+    "han",
+    "language",
+    "order_of",
+    "others_for",
+]
 
 FOLDER = Path(__file__).with_name("words")
 LANGUAGES = ("en", "de", "fr", "es", "hi", "zh", "ja")
 """In this order they are tried behind the person's own: a text need not be in the language of the interface."""
+ORDINAL_DAYS = 31
+_LETTERS = re.compile(r"[^\W\d_]+")
+_GROUP_NAME = re.compile(r"\?P<\w+>|\{\w+\}")
+_NESTED = frozenset(
+    {"before", "after", "end", "start", "week_of", "that_week", "part_before", "part_of", "day_of"}
+)
+"""Kinds that hold another date, which may be of another language: their own words alone say whose they are."""
 
-HAN = "〇零一二三四五六七八九十廿百"
-_HAN_DIGITS = {**{sign: value for value, sign in enumerate("〇一二三四五六七八九")}, "零": 0}
-_POINTS = re.compile("[\u0300-\u036f]")
-_TOKEN = re.compile(r"\{(\w+)\}")
-_AFTER_FIGURE = re.compile(r"(\{(?:d|n|h|m|nth)\}\)?\??) ")
+_WORD_TABLES = frozenset({"days", "rewrite", "numbers", "parts"})
+"""Tables of a file whose keys are words of its language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +60,20 @@ class Part:
     means: str
 
 
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Words at the ends of a text that carry no date."""
+
+    first: Pattern
+    """Only before a date: `on`, `am`, `le`."""
+    around: Pattern
+    """What `first` holds, left behind by a time of day that was cut out: `Friday at`."""
+    opening: Pattern
+    """Before the whole text: `please`, `rather`."""
+    closing: Pattern
+    """Behind the whole text: `please`, `instead`."""
+
+
 @dataclass(frozen=True)
 class Language:
     """One language's words, folded, and its compiled patterns in the order they are tried."""
@@ -48,48 +83,53 @@ class Language:
     bare_afternoon: frozenset[int]
     now: frozenset[str]
     days: Mapping[str, int]
-    rewrite: tuple[tuple[re.Pattern[str], str], ...]
+    rewrite: tuple[tuple[Pattern, str], ...]
     units: Mapping[str, str]
     numbers: Mapping[str, int]
+    ordinals: Mapping[str, int]
     months: Mapping[str, int]
     weekdays: Mapping[str, int]
-    rules: tuple[tuple[str, re.Pattern[str]], ...]
-    clocks: tuple[re.Pattern[str], ...]
-    parts: tuple[tuple[re.Pattern[str], Part], ...]
-    fillers: re.Pattern[str]
+    rules: tuple[tuple[str, Pattern], ...]
+    by_kind: Mapping[str, tuple[Pattern, ...]]
+    named: tuple[Pattern, Pattern]
+    """A weekday before a date, and behind one."""
+    clocks: tuple[Pattern, ...]
+    parts: tuple[tuple[Pattern, Part], ...]
+    part_words: Mapping[str, Part]
+    edges: Edges
+    same_time: Pattern
+    same_day: Pattern
+    telling: frozenset[str]
+    """A text without a figure and without one of these holds no date of this language."""
+    known: frozenset[str]
+    """Every word of the language's file."""
+    heads: tuple[str, ...]
+    """Words that may begin a longer one: `Freitagabend`."""
 
     def number(self, text: str) -> int | None:
-        """The number a word or figure says."""
+        """The number a word or figure says; `3rd`, `third` and `3.` are 3."""
         if text.isdecimal():
             return int(text)
-        return self.numbers.get(text, han(text))
+        figure = re.match(r"\d+", text)
+        if figure:
+            return int(figure.group())
+        return self.numbers.get(text, self.ordinals.get(text, han(text)))
 
+    def may_hold(self, folded: str, *, own: bool = True) -> bool:
+        """The text may hold a date of this language; False is certain, and costs next to nothing.
 
-def fold(text: str) -> str:
-    """Case, width, accents, figures of other scripts and typographic marks do not matter to a date."""
-    text = unicodedata.normalize("NFKC", text).casefold()
-    text = unicodedata.normalize("NFC", _POINTS.sub("", unicodedata.normalize("NFD", text)))
-    text = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
-    text = re.sub("[–—−‐‑]", "-", text)
-    text = re.sub(r"['’‘´`\"“”„«»,，、;!?？！。]|\.(?=\s*$)(?<!\d\.)", " ", text)
-    return " ".join(text.split())
-
-
-def han(text: str) -> int | None:
-    """The number written in Han numerals, up to 999."""
-    if not text or any(sign not in HAN for sign in text):
-        return None
-    if len(text) > 1 and all(sign in _HAN_DIGITS for sign in text):
-        return int("".join(str(_HAN_DIGITS[sign]) for sign in text))
-    total = digit = 0
-    for sign in text:
-        if sign in _HAN_DIGITS:
-            digit = _HAN_DIGITS[sign]
-        elif sign == "廿":
-            total, digit = total + 20, 0
-        else:
-            total, digit = total + (digit or 1) * (100 if sign == "百" else 10), 0
-    return total + digit
+        Figures beside words of which none is the language's own (`own` is false) are read by the language of the words.
+        """
+        figures = any(sign.isdecimal() for sign in folded)
+        if figures and own:
+            return True
+        if not self.spaced:
+            return (figures and not folded.isascii()) or any(word in folded for word in self.telling)
+        tokens = _LETTERS.findall(folded) if folded.isascii() else folded.split()
+        words = self.known if figures else self.telling
+        return any(word in words or word.startswith(self.heads) for word in tokens) or (
+            figures and not tokens
+        )
 
 
 def base_of(language: str) -> str:
@@ -125,104 +165,137 @@ def _data(name: str) -> dict[str, Any]:
 def language(code: str) -> Language:
     """The language of one of `LANGUAGES`."""
     data = _data(code)
-    months = _places(data["months"])
-    weekdays = _places(data["weekdays"])
+    months, weekdays = _places(data["months"]), _places(data["weekdays"])
     units = {fold(word): unit for unit, words in data["units"].items() for word in words}
-    numbers = {fold(word): value for word, value in data["numbers"].items()}
+    numbers, ordinals = _numbers(data), _ordinals(data)
+    parts = {fold(word): Part(**part) for word, part in data["parts"].items()}
     spaced = bool(data["spaced"])
-    maker = _Patterns(spaced=spaced, units=units, numbers=numbers, months=months, weekdays=weekdays)
+    lists = _lists(data, units=units, months=months, weekdays=weekdays, parts=parts)
+    maker = Patterns(lists, spaced=spaced)
+    templates = [(kind, text) for kind, texts in data["patterns"].items() for text in texts]
+    rules = tuple((kind, maker.whole(text)) for kind, text in templates)
+    names = (data["days"], units, numbers, ordinals, months, weekdays, parts, data["now"], data["rewrite"])
     return Language(
         code=code,
         spaced=spaced,
         bare_afternoon=frozenset(data["bare_afternoon"]),
         now=frozenset(fold(word) for word in data["now"]),
         days={fold(word): offset for word, offset in data["days"].items()},
-        rewrite=tuple((maker.word(word), fold(meant)) for word, meant in data["rewrite"].items()),
+        rewrite=tuple(
+            (maker.word(word), meant if word.startswith("^") else fold(meant))
+            for word, meant in data["rewrite"].items()
+        ),
         units=units,
         numbers=numbers,
+        ordinals=ordinals,
         months=months,
         weekdays=weekdays,
-        rules=tuple(
-            (kind, maker.whole(text)) for kind, patterns in data["patterns"].items() for text in patterns
-        ),
+        rules=rules,
+        by_kind={kind: tuple(rule for one, rule in rules if one == kind) for kind, _ in rules},
+        named=_named(weekdays),
         clocks=tuple(maker.inside(text) for text in data["clock"]["patterns"]),
-        parts=tuple((maker.word(word), Part(**part)) for word, part in _longest_first(data["parts"])),
-        fillers=maker.fillers(data["fillers"]),
+        parts=tuple((maker.word(word), parts[word]) for word in sorted(parts, key=lambda word: -len(word))),
+        part_words=parts,
+        edges=_edges(data, maker),
+        same_time=maker.inside(_phrases(data["same_time"])),
+        same_day=maker.inside(_phrases(data["same_day"])),
+        telling=_telling(chain.from_iterable(names), templates, data["fillers"], spaced=spaced),
+        known=frozenset(_every_word(data)),
+        heads=tuple(word for word in weekdays if len(word) > 4),  # noqa: PLR2004 - an abbreviation begins too many words
     )
+
+
+def others_for(text: str, code: str) -> Iterator[Language]:
+    """Languages besides `code` that a folded text inside another may be of."""
+    others = (language(other) for other in LANGUAGES if other != code)
+    return (words for words in others if words.may_hold(text, own=False))
 
 
 def _places(groups: list[list[str]]) -> dict[str, int]:
     return {fold(word): place for place, words in enumerate(groups) for word in words}
 
 
-def _longest_first(table: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return sorted(table.items(), key=lambda item: -len(item[0]))
+_NO_TENS: Mapping[str, list[str]] = {"first": [], "joints": [], "second": []}
 
 
-class _Patterns:
-    """Makes patterns of the templates in the files."""
-
-    def __init__(
-        self,
-        *,
-        spaced: bool,
-        units: Iterable[str],
-        numbers: Iterable[str],
-        months: Iterable[str],
-        weekdays: Iterable[str],
-    ) -> None:
-        self.spaced = spaced
-        words = _any(numbers)
-        figures = rf"\d{{1,6}}|[{HAN}]{{1,4}}" if not spaced else r"\d{1,6}"
-        number = f"{figures}|{words}" if words else figures
-        small = rf"\d{{1,2}}|[{HAN}]{{1,3}}" if not spaced else r"\d{1,2}"
-        dot = r"\.?" if spaced else ""
-        suffix = r"(?:st|nd|rd|th|er|o|\.)?" if spaced else ""
-        self._tokens = {
-            "n": f"(?P<n>{number})",
-            "unit": f"(?P<unit>{_any(units)})",
-            "weekday": f"(?P<weekday>{_any(weekdays)}){dot}",
-            "month": f"(?P<month>{_any(months)}){dot}",
-            "d": f"(?P<d>{small}){suffix}",
-            "nth": r"(?P<d>\d{1,2})(?:st|nd|rd|th)",
-            "y": r"(?P<y>\d{4})",
-            "h": f"(?P<h>{small}{'|' + words if words else ''})",
-            "m": f"(?P<m>{small})",
-            "m2": r"(?P<m2>\d{1,2})",
-            "rest": "(?P<rest>.+)",
-        }
-
-    def whole(self, template: str) -> re.Pattern[str]:
-        """For `fullmatch`."""
-        return re.compile(self._expand(template))
-
-    def inside(self, template: str) -> re.Pattern[str]:
-        """For finding it in a longer text, at the borders of words."""
-        return re.compile(self._bounded(self._expand(template)))
-
-    def word(self, word: str) -> re.Pattern[str]:
-        """One expression, anywhere in a text."""
-        return re.compile(self._bounded(self._spaces(re.escape(fold(word)).replace(r"\ ", " "))))
-
-    def fillers(self, words: Iterable[str]) -> re.Pattern[str]:
-        """Words at both ends that carry no date."""
-        listed = _any(fold(word) for word in words)
-        gap = r"\s+" if self.spaced else r"\s*"
-        return re.compile(rf"^(?:{listed}){gap}|{gap}(?:{listed})$" if listed else r"(?!)")
-
-    def _expand(self, template: str) -> str:
-        text = _AFTER_FIGURE.sub(r"\1\\s*", template)
-        text = self._spaces(text)
-        return _TOKEN.sub(lambda match: self._tokens.get(match.group(1), match.group()), text)
-
-    def _spaces(self, text: str) -> str:
-        return text.replace(" ?", r"\s*").replace(" ", r"\s+" if self.spaced else r"\s*")
-
-    def _bounded(self, text: str) -> str:
-        return rf"(?<![\w.:/-])(?:{text})(?![\w:/-])" if self.spaced else f"(?:{text})"
-
-
-def _any(words: Iterable[str]) -> str:
-    return "|".join(
-        re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=lambda w: (-len(w), w))
+def _lists(data: Mapping[str, Any], **names: Iterable[str]) -> Lists:
+    made, ordinals = data.get("tens", _NO_TENS), data.get("ordinals", {})
+    return Lists(
+        numbers={fold(word): value for word, value in data["numbers"].items()},
+        first=made["first"],
+        joints=made["joints"],
+        second=made["second"],
+        ordinals=[fold(stem) for stem in ordinals.get("stems", ())],
+        endings=ordinals.get("endings", [""]),
+        cardinals=bool(ordinals.get("cardinals")),
+        **names,
     )
+
+
+def _numbers(data: Mapping[str, Any]) -> dict[str, int]:
+    """The numbers listed, and those made of a ten and a one."""
+    found = {fold(word): value for word, value in data["numbers"].items()}
+    made = data.get("tens", _NO_TENS)
+    found |= {
+        f"{first}{joint}{second}": found[first] + found[second]
+        for first, joint, second in product(made["first"], made["joints"], made["second"])
+    }
+    return found
+
+
+def _ordinals(data: Mapping[str, Any]) -> dict[str, int]:
+    """Words for a day of the month: ordinal stems from the first on, each with every ending; or plain numbers."""
+    made = data.get("ordinals", {})
+    endings = made.get("endings", [""])
+    found = {
+        fold(f"{stem}{ending}"): place
+        for place, stem in enumerate(made.get("stems", ()), start=1)
+        for ending in endings
+    }
+    if not made.get("cardinals"):
+        return found
+    return {word: value for word, value in _numbers(data).items() if 1 <= value <= ORDINAL_DAYS} | found
+
+
+def _named(weekdays: Iterable[str]) -> tuple[Pattern, Pattern]:
+    word = rf"\(?(?P<weekday>{any_of(weekdays)})\)?"
+    return Pattern(rf"{word}\.?\s*(?P<rest>.+)"), Pattern(rf"(?P<rest>.+?)\s*{word}")
+
+
+def _edges(data: Mapping[str, Any], maker: Patterns) -> Edges:
+    return Edges(
+        first=maker.first(data["fillers"]),
+        around=maker.last(data["fillers"]),
+        opening=maker.first(data["opening"]),
+        closing=maker.last(data["closing"]),
+    )
+
+
+def _phrases(listed: list[str]) -> str:
+    return "|".join(sorted(listed, key=len, reverse=True)) or "(?!)"
+
+
+def _telling(
+    names: Iterable[str], templates: Iterable[tuple[str, str]], fillers: Iterable[str], *, spaced: bool
+) -> frozenset[str]:
+    """Every word of the tables; and those of templates that hold another date, but for what stands before anything."""
+    if not spaced:
+        return frozenset({*HAN, *map(fold, names)})
+    silent = set(chain.from_iterable(_words_of(fold(text)) for text in fillers))
+    nested = set(_every_word([text for kind, text in templates if kind in _NESTED]))
+    return frozenset(_every_word([*names])) | (nested - silent)
+
+
+def _every_word(data: Any) -> Iterator[str]:
+    """Of texts, lists and tables inside each other; the keys of a table count where they are words of the language."""
+    if isinstance(data, str):
+        yield from _words_of(fold(_GROUP_NAME.sub(" ", data)))
+    elif isinstance(data, Mapping):
+        yield from chain.from_iterable(map(_every_word, data.values()))
+        yield from chain.from_iterable(_every_word([*data[name]]) for name in _WORD_TABLES & data.keys())
+    elif isinstance(data, list):
+        yield from chain.from_iterable(map(_every_word, data))
+
+
+def _words_of(text: str) -> Iterator[str]:
+    yield from _LETTERS.findall(text) if text.isascii() else text.split()
