@@ -425,7 +425,7 @@ def test_an_event_cannot_end_before_it_starts(bench: Bench, start: str, end: str
     [
         ({"start": "17:00"}, ("2026-12-11T17:00:00+01:00", "2026-12-11T18:00:00+01:00")),
         ({"start": "12 Dec at 10:00"}, ("2026-12-12T10:00:00+01:00", "2026-12-12T11:00:00+01:00")),
-        ({"start": "12 Dec"}, ("2026-12-12", None)),
+        ({"start": "12 Dec"}, ("2026-12-12T15:00:00+01:00", "2026-12-12T16:00:00+01:00")),
         ({"end": "18:00"}, ("2026-12-11T15:00:00+01:00", "2026-12-11T18:00:00+01:00")),
         ({"start": "14:00", "end": "14:30"}, ("2026-12-11T14:00:00+01:00", "2026-12-11T14:30:00+01:00")),
         ({"place": "Town"}, ("2026-12-11T15:00:00+01:00", "2026-12-11T16:00:00+01:00")),
@@ -433,7 +433,7 @@ def test_an_event_cannot_end_before_it_starts(bench: Bench, start: str, end: str
     ],
 )
 def test_moving_an_event(bench: Bench, change: dict[str, str], stored: tuple[str, str | None]):
-    """A new start keeps the length, a bare time keeps the day."""
+    """A new start keeps the length, a bare time keeps the day, a bare day the time."""
     bench("addEvent", title="Dentist", start="2026-12-11 15:00", end="16:00")
     bench("updateEvent", event="dentist", **change)
     (row,) = json.loads(bench.rows())["calendar_events"]

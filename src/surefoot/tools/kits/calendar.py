@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, select
 from surefoot.errors import ToolError
 from surefoot.storage import Prepared
 from surefoot.tools.dates import Moment, resolve_date
-from surefoot.tools.dates.relative import moved, names_half_of_day
+from surefoot.tools.dates.relative import is_length, moved, names_half_of_day, stays
 from surefoot.tools.decorator import tool
 from surefoot.tools.kits import when
 from surefoot.tools.kits.rows import (
@@ -163,10 +163,15 @@ def _start(ctx: Context, text: str) -> Moment:
         return when.resolved(ctx, _BARE_HOUR.sub(r"\1:00", text))
 
 
-def _span(ctx: Context, begins: Moment, end: str | None, said: str) -> tuple[Moment, Moment | None]:
-    """Start and end. "From half past seven to nine in the evening" says the half of the day only once."""
-    ends = _end(ctx, end, begins)
-    if ends is None or begins.is_day or ends.is_day or names_half_of_day(said):
+def _span(
+    ctx: Context, begins: Moment, end: str | None, said: str, old_end: Moment | None = None
+) -> tuple[Moment, Moment | None]:
+    """Start and end. "From half past seven to nine in the evening" says the half of the day only once.
+
+    A start that was not said (`said` is empty) stays; an end that was said in the same words as the start is none.
+    """
+    ends = _end(ctx, None if _same(said, end) else end, begins, old_end)
+    if ends is None or begins.is_day or ends.is_day or not said or names_half_of_day(said):
         return begins, ends
     if not HALF_DAY < ends.first - begins.first < 2 * HALF_DAY:
         return begins, ends
@@ -175,12 +180,16 @@ def _span(ctx: Context, begins: Moment, end: str | None, said: str) -> tuple[Mom
 
 
 def _moved(ctx: Context, row: Row, start: str | None, end: str | None) -> dict[str, Any]:
-    """New times. An event that only gets another start keeps its length; a bare clock time keeps the day."""
+    """New times. Another start keeps the length; a bare clock time keeps the day, a bare day the clock time."""
     old = _stored_moment(ctx, row["start"])
-    begins = _on_day(ctx, start, old) if start else old
-    if end:
-        return _times(*_span(ctx, begins, end, start or ""))
     old_end = _stored_moment(ctx, row["end"]) if row["end"] else None
+    end = None if start and end and (_same(start, end) or stays(end, ctx.language)) else end
+    start = None if start and end and stays(start, ctx.language) else start
+    begins = _on_day(ctx, start, old, keeps_clock=not _is_day(ctx, end)) if start else old
+    if end:
+        begins, ends = _span(ctx, begins, end, start or "", None if start else old_end)
+        if ends is not None or not start:
+            return _times(begins, ends)
     if old_end is None or old_end.is_day != begins.is_day or old.is_day != begins.is_day:
         return _times(begins, None)
     length = old_end.first - old.first
@@ -197,35 +206,32 @@ def _stored_moment(ctx: Context, value: str) -> Moment:
     return resolve_date(value, ctx.now, ctx.zone, ctx.language)
 
 
-def _on_day(ctx: Context, text: str, day: Moment) -> Moment:
+def _on_day(ctx: Context, text: str, day: Moment, *, keeps_clock: bool = False) -> Moment:
     """`An hour later` counts from it; a clock time alone is meant on that day."""
-    by = moved(text, day, ctx.zone, ctx.language)
-    if by is not None:
-        return by
-    alone = _start(ctx, text)
-    text = alone.text
-    if not _is_clock(ctx, text, alone):
-        return alone
-    return resolve_date(text, day.first.replace(hour=0, minute=0, second=0), ctx.zone, ctx.language)
+    return when.moved_to(ctx, text, day, _start, keeps_clock=keeps_clock)
 
 
-def _is_clock(ctx: Context, text: str, alone: Moment) -> bool:
-    """The text names a time and no date: seen from another day far away, it lies on that day."""
-    if alone.is_day:
-        return False
-    far = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=400)
+def _same(start: str | None, end: str | None) -> bool:
+    return bool(start and end) and str(start).casefold().split() == str(end).casefold().split()
+
+
+def _is_day(ctx: Context, text: str | None) -> bool:
+    """The text is a day, or several."""
     try:
-        other = resolve_date(text, far, ctx.zone, ctx.language)
-        later = resolve_date(text, far + timedelta(minutes=1), ctx.zone, ctx.language)
+        return bool(text) and when.resolved(ctx, str(text)).is_day
     except ToolError:
-        return False  # a weekday beside a date fits one year and not the next
-    return other.day == far.date() and later.first == other.first  # "in two hours" moves along with the clock
+        return False
 
 
-def _end(ctx: Context, text: str | None, begins: Moment) -> Moment | None:
+def _end(ctx: Context, text: str | None, begins: Moment, old_end: Moment | None = None) -> Moment | None:
+    """The end: `two hours` after the start, but `an hour later` than the old end, where there is one."""
     if not text:
         return None
-    ends = _on_day(ctx, text, begins)
+    if old_end is not None and not is_length(text, ctx.language):
+        later = moved(text, old_end, ctx.zone, ctx.language, is_end=True)
+    else:
+        later = None
+    ends = later or _nearest(ctx, text, _on_day(ctx, text, begins), begins)
     if ends.first == begins.first or (ends.is_day and not begins.is_day and ends.last_day == begins.day):
         return None
     if ends.first < begins.first:
@@ -233,6 +239,23 @@ def _end(ctx: Context, text: str | None, begins: Moment) -> Moment | None:
             f"The event would end ({ends.display}) before it starts ({begins.display}).",
             "Give an end after the start.",
         )
+    return ends
+
+
+def _nearest(ctx: Context, text: str, ends: Moment, begins: Moment) -> Moment:
+    """A clock time without a day, which begins' day gave it, as the first such time behind the start.
+
+    `Bis halb fünf` of an event at 14:00 is 16:30; `2am` of one at 20:00 is on the next day.
+    """
+    if begins.is_day or not when.is_clock(ctx, text, ends):
+        return ends
+    step = 2 * HALF_DAY if names_half_of_day(text) else HALF_DAY
+    if step == 2 * HALF_DAY and ends.first >= begins.first:
+        return ends
+    for halves in (-step, 0 * step, step, 2 * step):
+        found = ends.first + halves
+        if timedelta(0) <= found - begins.first <= HALF_DAY:
+            return resolve_date(found.isoformat(), ctx.now, ctx.zone, ctx.language)
     return ends
 
 

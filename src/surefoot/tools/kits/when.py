@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import ToolError
 from surefoot.tools.dates import Moment, resolve_date, resolve_range
 from surefoot.tools.dates.moment import show
-from surefoot.tools.dates.relative import moved
+from surefoot.tools.dates.relative import kept, moved, with_clock_of
 from surefoot.tools.dates.zones import zone_of
 from surefoot.tools.kits.anchors import anchored
 from surefoot.tools.kits.rows import Row, time_text
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 DAY_LENGTH = 10
 """Characters of `2026-05-03`."""
+FAR = timedelta(days=400)
+"""From so far away a time of day without a date is seen to have none."""
 
 
 class Window:
@@ -69,9 +72,74 @@ def resolved(ctx: Context, text: str) -> Moment:
         return found
 
 
-def moved_to(ctx: Context, text: str, old: Moment) -> Moment:
-    """A new date for something that has one: `an hour later` counts from the old one; ToolError."""
-    return moved(text, old, ctx.zone, ctx.language) or resolved(ctx, text)
+def moved_to(
+    ctx: Context,
+    text: str,
+    old: Moment,
+    read: Callable[[Context, str], Moment] = resolved,
+    *,
+    keeps_clock: bool = False,
+) -> Moment:
+    """A new date for something that has one: `an hour later` counts from the old one, `at five` is on its day.
+
+    Args:
+        ctx: whose date it is.
+        text: as the person said it.
+        old: the date it has.
+        read: what reads a text that does not hang on the old date.
+        keeps_clock: a day alone leaves the time of day as it is, as `Friday, same time` always does.
+
+    Raises:
+        ToolError: it cannot be read, contradicts itself, or names several days for one moment.
+    """
+    by = moved(text, old, ctx.zone, ctx.language)
+    if by is not None:
+        return by
+    said = kept(text, ctx.language)
+    alone = read(ctx, said.text or text)
+    if not alone.is_day:
+        return _at_clock(ctx, alone, old, same_day=said.day, same_time=said.time, past=keeps_clock)
+    if said.time or said.day or (keeps_clock and not old.is_day and alone.day == alone.last_day):
+        return with_clock_of(alone, old, ctx.zone, ctx.language)
+    if keeps_clock and not old.is_day:
+        raise _contradicts(alone, "it names several days")
+    return alone
+
+
+def _at_clock(
+    ctx: Context, alone: Moment, old: Moment, *, same_day: bool, same_time: bool, past: bool
+) -> Moment:
+    """A moment as it is; a time of day only is on the old day, unless that is over and no event's (`past`)."""
+    if same_time:
+        raise _contradicts(alone, "it says another time")
+    if is_clock(ctx, alone.text, alone) and (
+        same_day or past or old.day >= ctx.now.astimezone(zone_of(ctx.zone)).date()
+    ):
+        return resolve_date(alone.text, old.first.replace(hour=0, minute=0, second=0), ctx.zone, ctx.language)
+    if same_day:
+        raise _contradicts(alone, "it says another day")
+    return alone
+
+
+def _contradicts(alone: Moment, reason: str) -> ToolError:
+    return ToolError(
+        f"The date {alone.text!r} cannot be read: {reason} ({alone.display}).",
+        "Give one day and one time.",
+        text=alone.text,
+    )
+
+
+def is_clock(ctx: Context, text: str, alone: Moment) -> bool:
+    """The text, which means `alone`, names a time and no date: seen from another day far away, it lies on that day."""
+    if alone.is_day:
+        return False
+    far = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0) + FAR
+    try:
+        other = resolve_date(text, far, ctx.zone, ctx.language)
+        later = resolve_date(text, far + timedelta(minutes=1), ctx.zone, ctx.language)
+    except ToolError:
+        return False  # a weekday beside a date fits one year and not the next
+    return other.day == far.date() and later.first == other.first  # "in two hours" moves along with the clock
 
 
 def shown(ctx: Context, value: str) -> str:
