@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from hypothesis import example, given
@@ -10,13 +13,18 @@ from hypothesis import strategies as st
 
 from surefoot.errors import ToolError
 from surefoot.tools.dates import Moment, resolve_date
-from surefoot.tools.dates.words import LANGUAGES, language
+from surefoot.tools.dates.relative import hanging_on, is_length, kept, moved, names_half_of_day
+from surefoot.tools.dates.words import FOLDER, LANGUAGES, language
 
 NOW = datetime(2026, 11, 30, 17, 30, tzinfo=UTC)
 ZONES = st.sampled_from(
     ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "UTC", "Australia/Lord_Howe"]
 )
 CODES = st.sampled_from([*LANGUAGES, "en-GB"])
+TAGS = st.one_of(
+    CODES, st.sampled_from(["", "it", "pt-BR", "xx", "zh_Hant", "-", "deutsch"]), st.text(max_size=4)
+)
+TABLE = Path(__file__).parents[1] / "data" / "dates.toml"
 
 
 def _words() -> list[str]:
@@ -28,7 +36,33 @@ def _words() -> list[str]:
     return sorted(found)
 
 
+def _literals() -> list[str]:
+    """What the patterns of all languages are made of: `veille du`, `before`, `la semaine`."""
+    found: set[str] = set()
+    for code in LANGUAGES:
+        data = tomllib.loads((FOLDER / f"{code}.toml").read_text("utf-8"))
+        for texts in (
+            *data["patterns"].values(),
+            data["clock"]["patterns"],
+            data["fillers"],
+            [*data["rewrite"]],
+        ):
+            for text in texts:
+                plain = re.sub(r"\?P<\w+>|\?[:=!]|\{\w+\}|\[.*?\]|\\.|[?*+^$]", "", text)
+                found |= {part.strip() for part in re.split(r"[()|]", plain) if part.strip()}
+    return sorted(found)
+
+
+def _said() -> list[str]:
+    """Every text of the table of what people say."""
+    table = tomllib.loads(TABLE.read_text("utf-8"))
+    rows = [texts for name, texts in table.items() if name in LANGUAGES]
+    rows += [texts for name in table.keys() - {*LANGUAGES} for texts in table[name].values()]
+    return sorted({text for texts in rows for text in texts})
+
+
 PIECES = st.one_of(
+    st.sampled_from(_literals()),
     st.sampled_from(_words()),
     st.sampled_from(
         [
@@ -70,6 +104,13 @@ def read(text: str, zone: str = "Europe/Berlin", code: str = "en", now: datetime
         return None
 
 
+def _moved(text: str, old: Moment, tag: str) -> Moment | None:
+    try:
+        return moved(text, old, "Europe/Berlin", tag, is_end=True)
+    except ToolError:
+        return None
+
+
 @given(st.one_of(st.text(), SENTENCES), ZONES, CODES)
 @example("0000-00-00", "UTC", "en")
 @example("9999-12-31", "UTC", "en")
@@ -84,6 +125,25 @@ def test_any_text_is_read_or_refused(text: str, zone: str, code: str):
         assert moment.day <= moment.last_day
         assert moment.display
         assert moment.first.tzinfo is not None
+
+
+@given(st.one_of(SENTENCES, st.sampled_from(_said())), st.one_of(st.just(""), SENTENCES), TAGS)
+@example("la veille du marathon", "", "fr")
+@example("5月3日の前日", "", "en")
+@example("vor 99999999 Stunden", "", "de")
+@example("en 0 minutos", "", "es")
+def test_nothing_but_a_tool_error_comes_out(text: str, more: str, tag: str):
+    """Whatever is said, alone or behind something else, in any language tag, as a date, a move or an end."""
+    said = f"{text} {more}".strip()
+    read(said, code=tag)
+    assert all(len(way) == 3 for way in hanging_on(said, tag))
+    assert names_half_of_day(said) in {True, False}
+    assert is_length(said, tag) in {True, False}
+    assert kept(said, tag).text is not None
+    for base in ("2026-12-10", "2026-12-10 15:30", "9999-12-29"):
+        old = resolve_date(base, NOW, "Europe/Berlin", "en")
+        found = _moved(said, old, tag)
+        assert found is None or found.first <= found.last
 
 
 @given(st.dates(min_value=date(1, 1, 2), max_value=date(9999, 12, 29)), ZONES, CODES)

@@ -1,0 +1,85 @@
+"""What people say where a date is asked, from the table `tests/data/dates.toml`: read, or refused, never guessed."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import ToolError
+from surefoot.tools.dates import resolve_date
+
+from .harness import NOW, ZONE, Bench
+
+TABLE = tomllib.loads((Path(__file__).parents[1] / "data" / "dates.toml").read_text("utf-8"))
+LANGUAGES = ("en", "de", "fr", "es", "hi", "zh", "ja")
+REFUSED = "refused"
+THINGS = (
+    ("Marathon", "2026-12-14"),
+    ("Départ à Lisbonne", "2026-12-18 11:20"),
+    ("Janas Hochzeit", "2026-12-19 14:00"),
+    ("Reunión con el banco", "2026-12-09 11:00"),
+)
+
+
+def rows(section: str = "") -> list[tuple[str, str, str]]:
+    table = TABLE[section] if section else {code: TABLE[code] for code in LANGUAGES}
+    return [(code, text, meant) for code, texts in table.items() for text, meant in texts.items()]
+
+
+@pytest.mark.parametrize(("language", "text", "meant"), rows())
+def test_dates_as_they_are_copied_out_of_a_request(language: str, text: str, meant: str):
+    """With the words around them; what says no date of its own, or two, is refused."""
+    try:
+        moment = resolve_date(text, NOW, ZONE, language)
+    except ToolError:
+        assert meant == REFUSED
+        return
+    several = moment.day != moment.last_day
+    assert (f"{moment.day}/{moment.last_day}" if several else moment.iso[:16]) == meant
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_enough_of_them(language: str):
+    """Sixty in the four that are spoken most with the assistant, twenty in the others."""
+    assert len(TABLE[language]) >= (60 if language in {"en", "de", "fr", "es"} else 20)
+
+
+def times(bench: Bench, name: str, **arguments: str) -> list[str]:
+    done = bench.call(name, **arguments)
+    if done.error is not None:
+        assert isinstance(done.error, ToolError)
+        return [REFUSED]
+    return [done.result["start"][:16], done.result.get("end", "none")[:16]]
+
+
+@pytest.mark.parametrize(("language", "text", "meant"), rows("moves"))
+def test_a_new_start_for_an_event(bench: Bench, language: str, text: str, meant: str):
+    """It stays as long as it was; a day keeps the time, a time keeps the day, and the rest counts from the old start."""
+    bench.call("addEvent", title="Coffee", start="2026-12-10 15:30", end="16:00")
+    found = times(bench, "updateEvent", event="Coffee", start=text, language=language)
+    assert found[0] == meant
+    if meant != REFUSED:
+        hour, minute = divmod(int(meant[11:13]) * 60 + int(meant[14:]) + 30, 60)
+        assert found[1] == f"{meant[:10]}T{hour:02}:{minute:02}"
+
+
+@pytest.mark.parametrize(("language", "text", "meant"), rows("ends"))
+def test_a_new_end_for_an_event(bench: Bench, language: str, text: str, meant: str):
+    """The start stays; a clock time is the first such time behind it."""
+    bench.call("addEvent", title="Coffee", start="2026-12-10 14:00", end="15:00")
+    found = times(bench, "updateEvent", event="Coffee", end=text, language=language)
+    assert found == ([REFUSED] if meant == REFUSED else ["2026-12-10T14:00", meant])
+
+
+@pytest.mark.parametrize(("language", "text", "meant"), rows("things"))
+def test_a_date_by_a_thing_the_person_has(bench: Bench, language: str, text: str, meant: str):
+    """The day before it, its morning, the evening before it; what nothing is called is refused."""
+    for title, start in THINGS:
+        bench.call("addEvent", title=title, start=start)
+    bench.call("addTask", title="Hand in the thesis", due="2026-12-15")
+    done = bench.call("addTask", title="x", due=text, language=language)
+    if done.error is not None:
+        assert isinstance(done.error, ToolError)
+    assert (REFUSED if done.error else done.result["due"][:16]) == meant
