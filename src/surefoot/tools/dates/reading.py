@@ -89,13 +89,13 @@ def _in_language(folded: str, words: Language, now: datetime, order: str) -> Spa
     folded = plain(folded, words)
     if folded in words.now:
         return now.replace(second=0, microsecond=0)
+    if any(pattern.fullmatch(folded) for pattern in words.by_kind.get("unclear", ())):
+        raise Unclear("it may mean more than one thing")
     today = Today(now.date(), words, order)
     reason = ""
     for way in _WAYS:
         try:
             found = way(folded, today, now)
-        except Unclear:
-            raise
         except Refused as refused:
             reason = reason or str(refused)
             continue
@@ -184,7 +184,9 @@ def _with_clock(folded: str, today: Today, now: datetime) -> datetime | None:
         if not bare:
             return _next(clock, now)
         try:
-            span = spans.read_span(bare, today)
+            span = spans.read_span(today.words.edges.around.sub("", rest).strip(), today) or spans.read_span(
+                bare, today
+            )
         except Refused as refused:
             reason = reason or str(refused)
             continue

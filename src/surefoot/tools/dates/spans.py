@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from surefoot.tools.dates import figures
-from surefoot.tools.dates.moment import Refused, Span, Unclear
+from surefoot.tools.dates.moment import Refused, Span
 from surefoot.tools.dates.words import Language, others_for
 
 WEEK = 7
@@ -39,10 +39,12 @@ def without_fillers(text: str, words: Language, *, both: bool = False) -> str:
     Behind it they are only of no weight where a time of day was cut out: `two days from` is no date.
     """
     while True:
+        if words.edges.first.fullmatch(f"{text} "):
+            return ""
         bare = words.edges.first.sub("", text).strip()
         bare = words.edges.around.sub("", bare).strip() if both or not words.spaced else bare
         if bare == text:
-            return "" if words.edges.first.fullmatch(f"{text} ") else text
+            return text
         text = bare
 
 
@@ -226,10 +228,6 @@ def _hanging(_found: Groups, _today: Today) -> Span | None:
     raise Refused("it counts from another date, which is not said")
 
 
-def _unclear(_found: Groups, _today: Today) -> Span | None:
-    raise Unclear("it may mean more than one thing")
-
-
 # --- weekdays, days, months ----------------------------------------------------------------------------------
 
 
@@ -307,7 +305,6 @@ def _day_next_month(found: Groups, today: Today) -> Span | None:
 _RULES: dict[str, Callable[[Groups, Today], Span | None]] = {
     "follows": _hanging,
     "precedes": _hanging,
-    "unclear": _unclear,
     "day_of": _day_of,
     "weekday_plus": _coming_plus,
     "weekday_day": _weekday_day,
@@ -323,6 +320,7 @@ _RULES: dict[str, Callable[[Groups, Today], Span | None]] = {
     "weekday_next": lambda found, today: _of_week(found, today, 1),
     "weekday_last": _past,
     "this": lambda found, today: period(today.day, _unit(found, today), 0),
+    "after_next": lambda found, today: period(today.day, _unit(found, today), 2),
     "next": lambda found, today: period(today.day, _unit(found, today), 1),
     "last": lambda found, today: period(today.day, _unit(found, today), -1),
     "end": lambda found, today: _edge(found, today, end=True),
