@@ -83,3 +83,78 @@ def test_a_date_by_a_thing_the_person_has(bench: Bench, language: str, text: str
     if done.error is not None:
         assert isinstance(done.error, ToolError)
     assert (REFUSED if done.error else done.result["due"][:16]) == meant
+
+
+@pytest.mark.parametrize(
+    ("change", "start", "end"),
+    [
+        ({"start": "Friday", "end": "Friday"}, "2026-12-04T15:30", "2026-12-04T16:00"),
+        ({"start": "an hour later", "end": "An hour  later"}, "2026-12-10T16:30", "2026-12-10T17:00"),
+        ({"start": "17:00", "end": "17:00"}, "2026-12-10T17:00", "2026-12-10T17:30"),
+        ({"start": "Friday 17:00", "end": "2026-12-04 17:00"}, "2026-12-04T17:00", "2026-12-04T17:30"),
+        ({"start": "Friday", "end": "same time"}, "2026-12-04T15:30", "2026-12-04T16:00"),
+        ({"start": "same time", "end": "18:00"}, "2026-12-10T15:30", "2026-12-10T18:00"),
+        ({"start": "Friday", "end": "Saturday"}, "2026-12-04", "2026-12-05"),
+        ({"start": "Friday", "end": "17:00"}, "2026-12-04T15:30", "2026-12-04T17:00"),
+        ({"start": "in the evening at 9", "end": "2am"}, "2026-12-10T21:00", "2026-12-11T02:00"),
+        ({"start": "14:00", "end": "half past four"}, "2026-12-10T14:00", "2026-12-10T16:30"),
+        ({"start": "Friday 14:00", "end": "two hours"}, "2026-12-04T14:00", "2026-12-04T16:00"),
+        ({"end": "04:30"}, REFUSED, ""),
+        ({"start": "gibberish", "end": "gibberish"}, REFUSED, ""),
+    ],
+)
+def test_start_and_end_together(bench: Bench, change: dict[str, str], start: str, end: str):
+    """The same said twice, or an end at the start, is no end: the event stays as long as it was."""
+    bench.call("addEvent", title="Coffee", start="2026-12-10 15:30", end="16:00")
+    found = times(bench, "updateEvent", event="Coffee", **change)
+    assert found == ([REFUSED] if start == REFUSED else [start, end])
+
+
+def test_a_start_that_is_not_said_stays(bench: Bench):
+    """A far end alone does not move a morning to the evening."""
+    bench.call("addEvent", title="Fair", start="2026-12-10 08:00")
+    assert times(bench, "updateEvent", event="Fair", end="21:00") == ["2026-12-10T08:00", "2026-12-10T21:00"]
+
+
+def test_a_new_event_with_the_same_start_and_end_has_no_end(bench: Bench):
+    """Only the start counts."""
+    found = times(bench, "addEvent", title="Call", start="tomorrow at 5pm", end="Tomorrow at 5pm")
+    assert found == ["2026-12-01T17:00", "none"]
+
+
+@pytest.mark.parametrize(
+    ("due", "stored"),
+    [
+        ("17:00", "2026-12-15T17:00"),
+        ("same day at 9am", "2026-12-15T09:00"),
+        ("Friday, same time", "2026-12-04"),
+        ("the day after", "2026-12-16"),
+        ("the Friday before", "2026-12-11"),
+        ("two weeks", "2026-12-29"),
+        ("an hour later", REFUSED),
+        ("in 999999 days", REFUSED),
+        ("999999 weeks later", REFUSED),
+        ("this weekend, same time", REFUSED),
+    ],
+)
+def test_a_day_gets_a_new_date(bench: Bench, due: str, stored: str):
+    """A task due on a day: hours cannot be counted from it, days and weeks can."""
+    bench.call("addTask", title="Thesis", due="2026-12-15")
+    done = bench.call("updateTask", task="Thesis", due=due)
+    assert (REFUSED if isinstance(done.error, ToolError) else done.result["due"][:16]) == stored
+
+
+def test_what_is_over_gets_no_time_of_its_day(bench: Bench):
+    """A clock time for a task of last week is one that lies ahead."""
+    bench.call("addTask", title="Thesis", due="2026-11-20")
+    assert bench.call("updateTask", task="Thesis", due="20:00").result["due"][:16] == "2026-11-30T20:00"
+
+
+def test_a_date_that_counts_from_another_says_so():
+    """The person learns why `the day after` is not read."""
+    with pytest.raises(ToolError, match="counts from another date"):
+        resolve_date("the day after", NOW, ZONE, "en")
+    with pytest.raises(ToolError, match="more than one thing"):
+        resolve_date("dans huit jours", NOW, ZONE, "fr")
+    with pytest.raises(ToolError, match="has no 61 minutes"):
+        resolve_date("61 minutes past five", NOW, ZONE, "en")
