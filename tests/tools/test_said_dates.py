@@ -40,6 +40,20 @@ def test_dates_as_they_are_copied_out_of_a_request(language: str, text: str, mea
     assert (f"{moment.day}/{moment.last_day}" if several else moment.iso[:16]) == meant
 
 
+@pytest.mark.parametrize("tag", ["en-GB", "de", "fr-CA", "es", "zh", "it"])
+def test_in_another_language_they_mean_the_same_or_are_refused(tag: str):
+    """The person's language need not be that of the interface; never something else."""
+    for language, text, meant in rows():
+        if language == tag[:2]:
+            continue
+        try:
+            moment = resolve_date(text, NOW, ZONE, tag)
+        except ToolError:
+            continue
+        several = moment.day != moment.last_day
+        assert meant == (f"{moment.day}/{moment.last_day}" if several else moment.iso[:16]), text
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_language_has_enough_of_them(language: str):
     """Sixty in the four that are spoken most with the assistant, twenty in the others."""
@@ -101,6 +115,7 @@ def test_a_date_by_a_thing_the_person_has(bench: Bench, language: str, text: str
         ({"start": "Friday 14:00", "end": "two hours"}, "2026-12-04T14:00", "2026-12-04T16:00"),
         ({"end": "04:30"}, REFUSED, ""),
         ({"start": "gibberish", "end": "gibberish"}, REFUSED, ""),
+        ({"start": "Friday", "end": "gibberish"}, REFUSED, ""),
     ],
 )
 def test_start_and_end_together(bench: Bench, change: dict[str, str], start: str, end: str):
