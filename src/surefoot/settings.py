@@ -210,6 +210,10 @@ class Settings(BaseSettings):
         "`key_name` and `headers`; their models are `NAME:model`. In the settings file only.",
     )
     searxng_url: str = Field("", description="A SearXNG instance for web search. Empty: no web search.")
+    feeds: list[str] = Field(
+        default_factory=list,
+        description="RSS and Atom feeds that news are looked up in when a request names none, as a list of addresses.",
+    )
     weather_url: str = Field("https://api.open-meteo.com", description="Open-Meteo, or your own copy of it.")
     geocoding_url: str = Field(
         "https://geocoding-api.open-meteo.com",
@@ -251,6 +255,19 @@ class Settings(BaseSettings):
         for name in value:
             if not _ROUTE_NAME.fullmatch(name):
                 raise ValueError(f"{name!r} is no name of a route: small letters, digits, - and _")
+        return value
+
+    @field_validator("feeds")
+    @classmethod
+    def _addresses_of_feeds(cls, value: list[str]) -> list[str]:
+        from urllib.parse import urlsplit
+
+        for one in value:
+            parts = urlsplit(one)
+            if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username is not None:
+                raise ValueError(
+                    "each is an address such as https://example.org/feed.xml, without a user name"
+                )
         return value
 
     @field_validator("data_dir", "cache_dir", "files_dir", mode="before")

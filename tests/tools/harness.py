@@ -17,7 +17,7 @@ from surefoot.tools.types import Actor, Context
 NOW = datetime(2026, 11, 30, 17, 30, tzinfo=UTC)
 """A Monday; 18:30 in Berlin."""
 ZONE = "Europe/Berlin"
-TABLES = ("notes", "tasks", "calendar_events", "memories")
+TABLES = ("notes", "tasks", "calendar_events", "memories", "quizzes", "quiz_questions", "articles")
 
 
 def context(folder: Path, call: str = "step.1", run: str = "r1", **changes: Any) -> Context:
@@ -46,7 +46,9 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.db = Database(folder / "kits.db")
-        self.catalogue = Catalogue(kits.builtin(["notes", "tasks", "calendar", "memory"]))
+        self.catalogue = Catalogue(
+            kits.builtin(["notes", "tasks", "calendar", "memory", "quizzes", "articles"])
+        )
         self._calls = 0
 
     def call(self, name: str, arguments: dict[str, Any] | None = None, /, **more: Any) -> Done:

@@ -26,6 +26,16 @@ TOOLS = {
     "web": ["fetchPage", "webSearch"],
     "weather": ["getWeather"],
     "memory": ["rememberFact", "forgetFact"],
+    "quizzes": [
+        "addQuiz",
+        "addQuestions",
+        "listQuizzes",
+        "getQuiz",
+        "updateQuestion",
+        "deleteQuestion",
+        "deleteQuiz",
+    ],
+    "articles": ["researchNews", "saveArticle", "listArticles", "deleteArticle"],
 }
 READS = {
     "listNotes",
@@ -36,6 +46,10 @@ READS = {
     "fetchPage",
     "webSearch",
     "getWeather",
+    "listQuizzes",
+    "getQuiz",
+    "researchNews",
+    "listArticles",
 }
 
 

@@ -1,7 +1,7 @@
-"""The built-in kits: notes, tasks, calendar, files, web, weather, memory. Each is imported when it is asked for.
+"""The built-in kits, each imported when it is asked for.
 
-Notes, tasks, calendar and memory keep their rows in the journal's database, so that what they write commits together
-with the journal's entry, and is taken back by setting rows as they were.
+Notes, tasks, calendar, memory, quizzes and articles keep their rows in the journal's database, so that what they write
+commits together with the journal's entry, and is taken back by setting rows as they were.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from surefoot.errors import MisuseError
 if TYPE_CHECKING:
     from surefoot.tools.types import Tool
 
-KITS = ("notes", "tasks", "calendar", "files", "web", "weather", "memory")
+KITS = ("notes", "tasks", "calendar", "files", "web", "weather", "memory", "quizzes", "articles")
 """In this order their tools stand in the prompt; the order is part of the cached prefix."""
 
 

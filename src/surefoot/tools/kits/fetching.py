@@ -54,7 +54,7 @@ class Fetched:
                 return self.data.decode(name, "replace")
         named = _META.search(self.data[:_HEAD])
         for name in (self.charset, named.group(1).decode("ascii", "replace") if named else ""):
-            if name and name.casefold().replace("_", "-") not in _NO_CHARSETS:
+            if is_charset(name):
                 try:
                     return self.data.decode(name, "replace")
                 except (LookupError, ValueError):
@@ -74,6 +74,11 @@ class Fetched:
             ) from error
 
 
+def is_charset(name: str) -> bool:
+    """A name that a page may give for its encoding; Python may still not know it."""
+    return bool(name) and name.casefold().replace("_", "-") not in _NO_CHARSETS
+
+
 async def get(
     policy: AddressPolicy,
     url: str,
@@ -82,6 +87,7 @@ async def get(
     params: Mapping[str, str] | None = None,
     redirects: bool = False,
     fail: bool = True,
+    accept: str = "",
 ) -> tuple[int, Fetched]:
     """Status and answer of one GET.
 
@@ -92,6 +98,7 @@ async def get(
         params: of the query.
         redirects: follow them.
         fail: raise for a status of 400 and above.
+        accept: which types are asked for; pages and JSON unless given.
 
     Raises:
         ToolError: no answer, too slow, too large, or a failure status.
@@ -99,10 +106,11 @@ async def get(
     """
     import httpx
 
+    headers = {**_HEADERS, "Accept": accept} if accept else _HEADERS
     try:
         async with (
             asyncio.timeout(SECONDS),
-            policy.client(timeout=SECONDS, follow_redirects=redirects, headers=_HEADERS) as client,
+            policy.client(timeout=SECONDS, follow_redirects=redirects, headers=headers) as client,
             client.stream("GET", url, params=dict(params) if params else None) as answer,
         ):
             if fail and answer.status_code >= HTTPStatus.BAD_REQUEST:

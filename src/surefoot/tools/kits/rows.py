@@ -41,9 +41,10 @@ class Rows:
     Args:
         table: with the columns that every kit's row has (`tables.py`).
         kind: what one row is called in messages (`note`).
+        title: the column that names a row.
     """
 
-    def __init__(self, table: Table, kind: str) -> None:
+    def __init__(self, table: Table, kind: str, title: str = "title") -> None:
         self.table = table
         self.kind = kind
         self.columns = tuple(column.name for column in table.columns)
@@ -52,13 +53,14 @@ class Rows:
         self._delete = Prepared(delete(table).where(table.c.id == bindparam("row")))
         changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in self.columns if name != "id"}
         self._update = Prepared(update(table).where(table.c.id == bindparam("row")).values(changed))
+        named = table.c[title]
         self._titled = Prepared(
-            select(table.c.id, table.c.title)
-            .where(table.c.title == bindparam("wanted"), table.c.deleted == bindparam("gone"))
+            select(table.c.id, named)
+            .where(named == bindparam("wanted"), table.c.deleted == bindparam("gone"))
             .order_by(table.c.id)
         )
         self._titles = Prepared(
-            select(table.c.id, table.c.title).where(table.c.deleted == bindparam("gone")).order_by(table.c.id)
+            select(table.c.id, named).where(table.c.deleted == bindparam("gone")).order_by(table.c.id)
         )
 
     # --- reading ---------------------------------------------------------------------------------------------
@@ -116,11 +118,11 @@ class Rows:
 
     # --- writing ---------------------------------------------------------------------------------------------
 
-    def add(self, ctx: Context, **values: Any) -> Row:
-        """A new row, with the id that only this call can have."""
+    def add(self, ctx: Context, number: int = 0, /, **values: Any) -> Row:
+        """A new row, with the id that only this call can have: its `number`th."""
         now = time_text(ctx.now)
         row: Row = {
-            "id": ctx.new_id(),
+            "id": ctx.new_id(number),
             **values,
             "version": 1,
             "actor": str(ctx.actor),

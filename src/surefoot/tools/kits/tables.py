@@ -64,6 +64,46 @@ calendar_events = Table(
     Index("ix_calendar_events_start", "start"),
 )
 
+quizzes = Table(
+    "quizzes",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("topic", Text, nullable=False),
+    *_common(),
+    Index("ix_quizzes_title", "title"),
+)
+
+quiz_questions = Table(
+    "quiz_questions",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("quiz", ID, nullable=False),
+    Column("position", Integer, nullable=False),  # in the order they were added; never given twice in a quiz
+    Column("question", Text, nullable=False),
+    Column("answers", Text, nullable=False),  # JSON list
+    Column("correct", Integer, nullable=False),  # place of the right answer, from 0
+    Column("explanation", Text, nullable=False),
+    *_common(),
+    Index("ix_quiz_questions_quiz_position", "quiz", "position"),
+)
+"""No foreign key leads to the quiz: an undo sets rows one by one, in whatever order, and checks nothing of the rest."""
+
+articles = Table(
+    "articles",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("published", String(40)),
+    Column("published_at", TIME),
+    *_common(),
+    Index("ix_articles_title", "title"),
+    Index("ix_articles_url", "url"),
+)
+
 kit_targets = Table(
     "kit_targets",
     metadata,
