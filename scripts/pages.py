@@ -93,6 +93,8 @@ def _kind(field: FieldInfo) -> str:
         return " or ".join(f"`{value}`" for value in get_args(kind))
     if get_origin(kind) is dict:
         return "table"
+    if kind == list[str]:
+        return "list of texts (JSON in a variable)"
     name = str(getattr(kind, "__name__", kind)) if not get_args(kind) else "path"
     words = {"str": "text", "int": "whole number", "float": "number", "bool": "yes or no", "Path": "path"}
     bounds = ", ".join(_bound(item) for item in field.metadata if _bound(item))
@@ -240,8 +242,9 @@ def tools() -> str:
     return f"""# Built-in tools
 
 What a plan may call. Arguments with `?` may be left out. Dates are text as a person says them ("3 May", "tomorrow at
-5pm"), read in the person's zone and language. Where a note, task or event is asked for, its id or its title will do. A
-`read` changes nothing, a `write` can be taken back, an `external` call cannot and asks first.
+5pm"), read in the person's zone and language. Where a note, task, event, quiz or article is asked for, its id or its
+title will do; a question is named by its text or number. A `read` changes nothing, a `write` can be taken back, an
+`external` call cannot and asks first.
 
 {kits}
 """
@@ -267,6 +270,10 @@ def _json_type(part: dict[str, Any]) -> str:
         return " or ".join(f"`{value}`" for value in part["enum"])
     if part.get("type") == "array":
         return f"list of {_json_type(part.get('items', {}))}"
+    if isinstance(part.get("type"), list):
+        return " or ".join(_json_type({"type": kind}) for kind in part["type"])
+    if part.get("properties"):
+        return f"({_arguments(part)})"
     words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes or no"}
     return words.get(part.get("type", ""), "any value")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from surefoot import Assistant, ScriptedModel
@@ -29,12 +29,15 @@ from surefoot.settings import load_settings
 from surefoot.storage import Database, memories
 from surefoot.tools.catalogue import Catalogue
 from surefoot.tools.kits import builtin
-from surefoot.tools.kits.tables import calendar_events, notes, tasks
+from surefoot.tools.kits.tables import articles, calendar_events, notes, quiz_questions, quizzes, tasks
 from surefoot.tools.types import Actor
 
 NOW = datetime(2026, 4, 27, 9, 0, tzinfo=UTC)
-TOOLS = builtin(["notes", "tasks", "calendar", "memory"])
-TABLES = {"notes": notes, "tasks": tasks, "calendar_events": calendar_events, "memories": memories.memories}
+TOOLS = builtin(["notes", "tasks", "calendar", "memory", "quizzes", "articles"])
+TABLES = {
+    table.name: table
+    for table in (notes, tasks, calendar_events, quizzes, quiz_questions, articles, memories.memories)
+}
 
 TITLES = st.sampled_from(["Milk", "Anna’s birthday", "買い物", "Lisbon flights", "Lisbon food"])
 DATES = st.sampled_from(["3 May", "tomorrow at 5pm", "2026-05-03", "nonsense"])
@@ -61,6 +64,36 @@ CALLS = st.one_of(
     st.tuples(st.just("rememberFact"), st.fixed_dictionaries({"fact": TITLES})),
     st.tuples(st.just("forgetFact"), st.fixed_dictionaries({"fact": TITLES})),
     st.tuples(st.just("listTasks"), st.just({})),
+)
+
+QUESTION = st.fixed_dictionaries(
+    {
+        "question": st.sampled_from(["How much milk?", "2", "いくら？"]),
+        "answers": st.lists(st.sampled_from(["1", "2", "much", "もっと"]), max_size=3),
+        "correct": st.sampled_from([0, 1, "2", "much", "none"]),
+    }
+)
+NAMED = st.sampled_from(["1", "2", "milk", "いくら"])
+URLS = st.sampled_from(["https://a.b/1", "https://a.b/2", "no address"])
+LATER_KITS = st.one_of(
+    st.tuples(st.just("addQuiz"), st.fixed_dictionaries({"title": TITLES})),
+    st.tuples(
+        st.just("addQuestions"),
+        st.fixed_dictionaries({"quiz": TITLES, "questions": st.lists(QUESTION, max_size=3)}),
+    ),
+    st.tuples(
+        st.just("updateQuestion"),
+        st.fixed_dictionaries(
+            {"quiz": TITLES, "question": NAMED}, optional={"text": TITLES, "correct": NAMED}
+        ),
+    ),
+    st.tuples(st.just("deleteQuestion"), st.fixed_dictionaries({"quiz": TITLES, "question": NAMED})),
+    st.tuples(st.just("deleteQuiz"), st.fixed_dictionaries({"quiz": TITLES})),
+    st.tuples(
+        st.just("saveArticle"),
+        st.fixed_dictionaries({"title": TITLES, "url": URLS}, optional={"published": DATES}),
+    ),
+    st.tuples(st.just("deleteArticle"), st.fixed_dictionaries({"article": st.one_of(TITLES, URLS)})),
 )
 
 
@@ -138,22 +171,53 @@ SLOW = settings(max_examples=25, deadline=None, suppress_health_check=list(Healt
 @given(before=st.lists(CALLS, max_size=5), calls=st.lists(CALLS, max_size=10))
 def test_calls_then_undo_restores_the_kits_data_byte_for_byte(template, before, calls):
     """Whatever was there before, and whatever failed on the way."""
-
-    async def work(scene: Scene) -> None:
-        await make(await a_run(scene.journal), before)
-        start = canonical(scene.database)
-        session = await a_run(scene.journal)
-        await make(session, calls)
-        made = await scene.journal.calls(session.run.id)
-        items = await Undoer(await a_run(scene.journal, "undo")).run(calls_to_undo(made))
-        assert all(str(item.verdict) in {"take_back", "already"} for item in items)
-        assert canonical(scene.database) == start
-
-    run_scene(template, work)
+    run_scene(template, lambda scene: undone_whole(scene, before, calls))
 
 
 @SLOW
-@given(before=st.lists(CALLS, max_size=4), calls=st.lists(CALLS, max_size=8), cut=st.integers(0, 8))
+@given(before=st.lists(LATER_KITS, max_size=8), calls=st.lists(LATER_KITS, max_size=12))
+@example(
+    before=[("addQuiz", {"title": "Milk"})],
+    calls=[
+        (
+            "addQuestions",
+            {"quiz": "Milk", "questions": [{"question": "2", "answers": ["1", "2"], "correct": "2"}] * 2},
+        ),
+        ("addQuiz", {"title": "買い物"}),
+        (
+            "addQuestions",
+            {"quiz": "買い物", "questions": [{"question": "?", "answers": ["1", "2"], "correct": 0}]},
+        ),
+        ("deleteQuestion", {"quiz": "Milk", "question": "1"}),
+        ("updateQuestion", {"quiz": "Milk", "question": "1", "text": "Milk"}),
+        ("deleteQuiz", {"quiz": "Milk"}),
+        ("saveArticle", {"title": "Milk", "url": "https://a.b/1"}),
+        ("deleteArticle", {"article": "https://a.b/1"}),
+    ],
+)
+def test_quizzes_and_articles_are_restored_byte_for_byte(template, before, calls):
+    """Their calls alone, so that they meet each other's rows more often."""
+    run_scene(template, lambda scene: undone_whole(scene, before, calls))
+
+
+async def undone_whole(scene: Scene, before: list[Any], calls: list[Any]) -> None:
+    """Make the calls, take them back, and compare every row."""
+    await make(await a_run(scene.journal), before)
+    start = canonical(scene.database)
+    session = await a_run(scene.journal)
+    await make(session, calls)
+    made = await scene.journal.calls(session.run.id)
+    items = await Undoer(await a_run(scene.journal, "undo")).run(calls_to_undo(made))
+    assert all(str(item.verdict) in {"take_back", "already"} for item in items)
+    assert canonical(scene.database) == start
+
+
+@SLOW
+@given(
+    before=st.lists(CALLS | LATER_KITS, max_size=4),
+    calls=st.lists(CALLS | LATER_KITS, max_size=8),
+    cut=st.integers(0, 8),
+)
 def test_an_undo_interrupted_anywhere_and_run_again_ends_the_same(template, before, calls, cut):
     """Between any two calls of the undo, and once more after it was whole; redo brings everything back."""
 

@@ -6,6 +6,7 @@ feed, or of one letter in an author, keep it busy for minutes. A process can be 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -46,8 +47,9 @@ def _limit() -> None:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    for what, most in ((resource.RLIMIT_CPU, CPU_SECONDS), (resource.RLIMIT_AS, MEMORY_BYTES)):
+        with contextlib.suppress(ValueError, OSError):  # not on this system, or a lower limit holds already
+            resource.setrlimit(what, (most, most))
 
 
 def read(text: str, url: str) -> dict[str, Any]:

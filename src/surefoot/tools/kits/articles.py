@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -17,12 +12,13 @@ from sqlalchemy import bindparam, select
 
 from surefoot.errors import SurefootError, ToolError
 from surefoot.storage import Prepared
-from surefoot.storage.words import may_be_prefix, query_words, words
+from surefoot.storage.words import query_words
 from surefoot.tools.dates import Moment, resolve_date
 from surefoot.tools.decorator import tool
 from surefoot.tools.kits import feeds as reading
 from surefoot.tools.kits import fetching, when
 from surefoot.tools.kits.feeds import Entry, Feed
+from surefoot.tools.kits.ranking import different, ranked_by, shared
 from surefoot.tools.kits.rows import (
     LIST_LIMIT,
     Row,
@@ -54,16 +50,13 @@ SHOWN_SUMMARY = 300
 MAX_SUMMARY = 5_000
 MAX_SOURCE = 200
 MAX_URL = 2_000
-TITLE_WEIGHT = 2.0
-"""A word in the title says twice as much about an article as one in its summary."""
 AHEAD = timedelta(days=1)
 """How far in the future a date may lie: clocks and zones differ. A later one is wrong, or there to stay on top."""
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""Feeds with an earlier date have a broken one."""
 
 _YEAR_BACK = timedelta(days=366)
 _WEEK_BACK = timedelta(days=7)
-_TRACKING = re.compile(r"(?:^|&)(?:utm_\w+|fbclid|gclid)=[^&]*")
-"""Of a query: who sent the reader. The same article comes with different ones from different feeds."""
-
 _LIVING = Prepared(
     select(articles)
     .where(articles.c.deleted == bindparam("gone"))
@@ -102,7 +95,7 @@ def list_rows(tx: Connection, search: str = "", since: datetime | None = None) -
     asked = query_words(search)
     if not asked:
         return found
-    held = [(len(_shared(asked, f"{row['title']} {row['summary']} {row['source']}")), row) for row in found]
+    held = [(len(shared(asked, f"{row['title']} {row['summary']} {row['source']}")), row) for row in found]
     best = max((hits for hits, _ in held), default=0)
     least = len(asked) if best == len(asked) else 1
     return [row for hits, row in held if hits >= least]
@@ -113,16 +106,6 @@ def _came_after(row: Row, since: datetime) -> bool:
         return bool(row["published"] >= since.date().isoformat())
     at = datetime.fromisoformat(row["published_at"] or row["created_at"])
     return at >= since
-
-
-def _shared(asked: Sequence[str], text: str) -> set[str]:
-    """Those of the words that stand in the text, whole or as the beginning of another."""
-    there = set(words(text))
-    return {
-        word
-        for word in asked
-        if word in there or (may_be_prefix(word) and any(one.startswith(word) for one in there))
-    }
 
 
 # --- looking for them ------------------------------------------------------------------------------------------
@@ -142,10 +125,10 @@ async def research_news(
     addresses = _addresses(ctx, feeds)
     start = _past(ctx, since).first if since else None
     read, failed = await _fetched(ctx, addresses)
-    held = _different([entry for feed in read for entry in feed.entries])
+    held = different([entry for feed in read for entry in feed.entries])
     known = [_dated(ctx, entry) for entry in held]
     wanted = [one for one in known if start is None or (one.published is not None and one.published >= start)]
-    ranked = _ranked(query, wanted)
+    ranked = ranked_by(query, wanted)
     shown = ranked[: max(1, min(limit, MAX_FOUND))]
     undated = sum(one.published is None for one in known) if start else 0
     told = listed("articles", [_told_entry(one) for one in shown], len(ranked), "article")
@@ -213,59 +196,11 @@ def _policy(ctx: Context, address: str) -> AddressPolicy:
     return AddressPolicy(allowed=configured, offline=ctx.settings.offline)
 
 
-def _different(entries: Sequence[Entry]) -> list[Entry]:
-    """Each article once: by its address, without what counts readers; by its title where it has none."""
-    found: dict[str, Entry] = {}
-    for entry in entries:
-        found.setdefault(_identity(entry), entry)
-    return list(found.values())
-
-
-def _identity(entry: Entry) -> str:
-    if not entry.url:
-        return " ".join(words(entry.title))
-    parts = urlsplit(entry.url)
-    host = (parts.netloc or "").casefold().removeprefix("www.")
-    return f"//{host}{parts.path.rstrip('/')}?{_TRACKING.sub('', parts.query).lstrip('&')}"
-
-
 def _dated(ctx: Context, entry: Entry) -> Entry:
     """Without a date that cannot be true."""
-    if entry.published is not None and entry.published > ctx.now + AHEAD:
+    if entry.published is not None and not EARLIEST < entry.published <= ctx.now + AHEAD:
         return Entry(entry.title, entry.url, entry.source, entry.summary, None)
     return entry
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """An entry and how well it fits."""
-
-    score: float
-    entry: Entry
-
-
-def _ranked(query: str, entries: list[Entry]) -> list[Entry]:
-    """Those that share words with the question: rare words weigh more, then the newest; all where it has no words."""
-    asked = query_words(query)
-    found = [_Scored(1.0, entry) for entry in entries] if not asked else _scored(asked, entries)
-    found.sort(key=lambda one: (-round(one.score, 6), -_age_key(one.entry)))
-    return [one.entry for one in found]
-
-
-def _scored(asked: list[str], entries: list[Entry]) -> list[_Scored]:
-    in_title = [_shared(asked, entry.title) for entry in entries]
-    in_text = [_shared(asked, entry.summary) for entry in entries]
-    holding = Counter(word for pair in zip(in_title, in_text, strict=True) for word in pair[0] | pair[1])
-    weight = {word: math.log(1 + (len(entries) + 1) / (number + 1)) for word, number in holding.items()}
-    scored = [
-        _Scored(sum(weight[word] * (TITLE_WEIGHT if word in title else 1.0) for word in title | text), entry)
-        for title, text, entry in zip(in_title, in_text, entries, strict=True)
-    ]
-    return [one for one in scored if one.score > 0]
-
-
-def _age_key(entry: Entry) -> float:
-    return entry.published.timestamp() if entry.published else -math.inf
 
 
 def _told_entry(entry: Entry) -> dict[str, str]:

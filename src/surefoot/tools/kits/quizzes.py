@@ -7,8 +7,6 @@ its questions too: a quiz to which somebody added one since is not taken away un
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import bindparam, func, select
@@ -18,6 +16,7 @@ from surefoot.storage import Prepared
 from surefoot.storage.words import may_be_prefix, query_words, words
 from surefoot.tools.decorator import tool
 from surefoot.tools.kits import references
+from surefoot.tools.kits.questions import Question, columns_of
 from surefoot.tools.kits.rows import (
     LIST_LIMIT,
     Image,
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
 
 MAX_QUESTIONS = 100
 """In one call: more would not fit into one answer of a model, and one bad question refuses them all."""
-MIN_ANSWERS, MAX_ANSWERS = 2, 10
-MAX_ANSWER = 300
-"""Characters: an answer is a word or a sentence, to be told apart at a glance."""
 
 ROWS = Rows(quizzes, "quiz")
 QUESTIONS = Rows(quiz_questions, "question", "question")
@@ -62,18 +58,6 @@ _LAST = Prepared(
 
 _ALIASES = ("quiz", "questions", "test", "fragen", "cuestionario", "preguntas", "questionnaire", "क्विज़", "प्रश्नोत्तरी",
             "测验", "题目", "クイズ", "問題")  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """`correct` is the right answer's text, or its place from 0."""
-
-    question: str
-    answers: list[str]
-    correct: int | str
-    explanation: str = field(
-        default_factory=str
-    )  # a plain default would stand in the schema, and in the prompt
 
 
 # --- reading -------------------------------------------------------------------------------------------------
@@ -211,7 +195,7 @@ def add_questions(ctx: Context, quiz: str, questions: list[Question]) -> dict[st
             f"Give 1 to {MAX_QUESTIONS} in one call.",
             allowed=MAX_QUESTIONS,
         )
-    checked = [_checked(one, number) for number, one in enumerate(questions, 1)]
+    checked = [columns_of(one, number) for number, one in enumerate(questions, 1)]
     last = cast("tuple[int | None]", _LAST.row(ctx.open_tx, of_quiz=row["id"]))[0]
     start = 0 if last is None else last + 1
     added = [
@@ -308,7 +292,7 @@ def update_question(
         old[row["correct"]] if correct is None else correct,
         row["explanation"] if explanation is None else explanation,
     )
-    changed = QUESTIONS.change(ctx, row, **_checked(new, 0))
+    changed = QUESTIONS.change(ctx, row, **columns_of(new, 0))
     return _told_question(changed, "changed")
 
 
@@ -338,62 +322,6 @@ def delete_quiz(ctx: Context, quiz: str) -> dict[str, Any]:
     """Delete a quiz with its questions."""
     # The questions are reached through their quiz only, so its tombstone is theirs.
     return _told(ROWS.change(ctx, ROWS.target(ctx, quiz), deleted=True), "deleted")
-
-
-# --- what a model writes ---------------------------------------------------------------------------------------
-
-
-def _checked(given: Question, number: int) -> dict[str, Any]:
-    """The columns of a question; ToolError, which names the question by its number (0: the only one)."""
-    try:
-        question = title_of(given.question, "question")
-        answers = _answers(given.answers)
-        return {
-            "question": question,
-            "answers": json.dumps(answers, ensure_ascii=False),
-            "correct": _place(given.correct, answers),
-            "explanation": text_of(given.explanation, "question").strip(),
-        }
-    except ToolError as error:
-        where = f"Question {number}: " if number else ""
-        nothing = " None was added." if number else ""
-        raise ToolError(f"{where}{error.message}{nothing}", error.next_move, **error.details) from error
-
-
-def _answers(given: Sequence[str]) -> list[str]:
-    answers = [" ".join(clean(one).split()) for one in given]
-    if not MIN_ANSWERS <= len(answers) <= MAX_ANSWERS:
-        raise ToolError(
-            f"It has {count(len(answers), 'answer')}.",
-            f"Give {MIN_ANSWERS} to {MAX_ANSWERS} different answers.",
-        )
-    for one in answers:
-        if not 0 < len(one) <= MAX_ANSWER:
-            raise ToolError(
-                f"{one[:MAX_ANSWER]!r} cannot be an answer.", f"An answer has 1 to {MAX_ANSWER} characters."
-            )
-    if len(set(answers)) < len(answers):
-        twice = next(one for one in answers if answers.count(one) > 1)
-        raise ToolError(f"The answer {twice!r} is given twice.", "Give different answers.")
-    return answers
-
-
-def _place(correct: int | str, answers: list[str]) -> int:
-    """Where the right answer stands: by its text, exactly before roughly, or by its place from 0; ToolError.
-
-    A number that fits one answer by its text and another by its place is neither.
-    """
-    text = " ".join(clean(str(correct)).split())
-    by_text = [place for place, one in enumerate(answers) if one == text] or [
-        place for place, one in enumerate(answers) if references.fold(one) == references.fold(text)
-    ]
-    places = {str(place): [place] for place in range(len(answers))}.get(text, [])
-    meant = by_text if isinstance(correct, str) and by_text else sorted({*by_text, *places})
-    if len(meant) == 1:
-        return meant[0]
-    shown = ", ".join(repr(one) for one in answers)
-    wrong = "may be several of the answers" if meant else "is none of the answers"
-    raise ToolError(f"The correct answer {correct!r} {wrong}.", f"Give the text of one: {shown}.")
 
 
 def _told(row: Row, what: str) -> dict[str, Any]:
