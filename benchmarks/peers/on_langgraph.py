@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -131,27 +132,24 @@ async def agent(rounds: int) -> float:
     return run(AGENT, rounds)
 
 
-def saved(rounds: int, durability: str) -> float:
-    """With a file of its own."""
-    path = folder() / f"langgraph-{next(_numbers)}.db"
-    connection = sqlite3.connect(path, check_same_thread=False)
+@cache
+def saving() -> Any:
+    """The graph with a file; its runs are threads of one file."""
+    connection = sqlite3.connect(folder() / "langgraph.db", check_same_thread=False)
     connection.execute("PRAGMA synchronous=NORMAL")  # as all durable sides; it sets WAL itself
     saver = SqliteSaver(connection)
     saver.setup()
-    try:
-        return run(built().compile(checkpointer=saver), rounds, durability=durability)
-    finally:
-        connection.close()
+    return built().compile(checkpointer=saver)
 
 
 async def at_exit(rounds: int) -> float:
     """Saved when it is over."""
-    return saved(rounds, "exit")
+    return run(saving(), rounds, durability="exit")
 
 
 async def each_step(rounds: int) -> float:
     """Saved at every step."""
-    return saved(rounds, "sync")
+    return run(saving(), rounds, durability="sync")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from datetime import UTC, datetime
-from itertools import count
+from functools import cache
 from typing import Any
 
 from worker import DESCRIPTION, DONE, GOAL, NAME, PARAMETERS, SYSTEM, Clock, Task, arguments, folder, serve
@@ -33,8 +33,6 @@ USAGE = Usage(prompt_tokens=200, output_tokens=20)
 """Given, so that the scripted model does not count the tokens of the whole history for each answer."""
 
 SETTINGS = load_settings()
-
-_numbers = count()
 
 
 async def add_task(title: str, due: str) -> dict[str, Any]:
@@ -72,34 +70,40 @@ async def memory(rounds: int) -> float:
     return await run(MemoryJournal(), rounds)
 
 
+@cache
+def kept() -> SqlJournal:
+    """The journal of this process, on disk: a program opens one, and its runs come after one another."""
+    return SqlJournal(Database(folder() / "journal.db"))
+
+
 async def durable(rounds: int) -> float:
-    """Everything is committed to a file of its own, in WAL mode with synchronous=NORMAL, like all durable sides."""
-    database = Database(folder() / f"journal-{next(_numbers)}.db")
-    journal = SqlJournal(database)
-    try:
-        return await run(journal, rounds)
-    finally:
-        await journal.close()
-        database.close()
+    """Everything is committed to a file, in WAL mode with synchronous=NORMAL, like all durable sides."""
+    return await run(kept(), rounds)
+
+
+@cache
+def floor() -> sqlite3.Connection:
+    """A file with the same pragmas, and nothing in between."""
+    connection = sqlite3.connect(folder() / "floor.db", isolation_level=None)
+    for pragma in sqlite.pragmas(BUSY_SECONDS, read_only=False):
+        connection.execute(pragma)
+    connection.execute("CREATE TABLE calls (id INTEGER PRIMARY KEY, arguments TEXT, result TEXT)")
+    return connection
 
 
 async def commits(rounds: int) -> float:
     """Two commits a call in raw sqlite3, one row each: nobody who writes the intent before the call can do less."""
-    connection = sqlite3.connect(folder() / f"floor-{next(_numbers)}.db", isolation_level=None)
-    for pragma in sqlite.pragmas(BUSY_SECONDS, read_only=False):
-        connection.execute(pragma)
-    connection.execute("CREATE TABLE calls (number INTEGER PRIMARY KEY, arguments TEXT, result TEXT)")
+    execute = floor().execute
     with Clock() as clock:
         for number in range(rounds):
             given = arguments(number)
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("INSERT INTO calls VALUES (?, ?, NULL)", (number, json.dumps(given)))
-            connection.execute("COMMIT")
+            execute("BEGIN IMMEDIATE")
+            new = execute("INSERT INTO calls (arguments) VALUES (?)", (json.dumps(given),)).lastrowid
+            execute("COMMIT")
             result = Task.add(**given)
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("UPDATE calls SET result = ? WHERE number = ?", (json.dumps(result), number))
-            connection.execute("COMMIT")
-    connection.close()
+            execute("BEGIN IMMEDIATE")
+            execute("UPDATE calls SET result = ? WHERE id = ?", (json.dumps(result), new))
+            execute("COMMIT")
     return clock.seconds
 
 

@@ -61,18 +61,23 @@ def continued(earlier: Iterable[Asked], messages: Sequence[Message]) -> Asked | 
 
 
 def masked(message: Message) -> Message:
-    """Without the run's secrets: results that a prompt quotes are not yet masked as the journal's are."""
-    return replace(
-        message,
-        content=redaction.redact(message.content),
-        name=redaction.redact(message.name),
-        tool_calls=tuple(map(masked_call, message.tool_calls)),
-    )
+    """Without the run's secrets: results that a prompt quotes are not yet masked as the journal's are.
+
+    The message itself where it holds none, which is nearly always.
+    """
+    content, name = redaction.redact(message.content), redaction.redact(message.name)
+    calls = tuple(map(masked_call, message.tool_calls))
+    if (content, name, calls) == (message.content, message.name, message.tool_calls):
+        return message
+    return replace(message, content=content, name=name, tool_calls=calls)
 
 
 def masked_call(call: ToolCall) -> ToolCall:
     """The same for a call and its arguments."""
-    return replace(call, name=redaction.redact(call.name), arguments=redaction.redact_json(call.arguments))
+    name, arguments = redaction.redact(call.name), redaction.redact_json(call.arguments)
+    if (name, arguments) == (call.name, call.arguments):
+        return call
+    return replace(call, name=name, arguments=arguments)
 
 
 def _shared(before: Sequence[Message], now: Sequence[Message]) -> int:

@@ -37,7 +37,11 @@ def limit_ahead(budget: Budget, rounds: int, prompt_tokens: int, pace: Pace) -> 
         prompt_tokens: tokens that the next prompt is expected to have.
         pace: what a round took so far.
     """
-    used, limits = budget.used, budget.limits
+    limits = budget.limits
+    set_ = [(name, allowed) for name in LIMITS if (allowed := getattr(limits, name)) is not None]
+    if not set_:
+        return ""
+    used = budget.used
     after_one_more = {
         "rounds": rounds + 1,
         "model_calls": used["model_calls"] + 2,
@@ -45,12 +49,9 @@ def limit_ahead(budget: Budget, rounds: int, prompt_tokens: int, pace: Pace) -> 
         "seconds": budget.seconds + pace.round_seconds + pace.model_seconds,
         "cost": budget.cost + 2 * pace.cost,
     }
-    for name in LIMITS:
-        allowed = getattr(limits, name)
+    for name, allowed in set_:
         counted = name in {"rounds", "model_calls"}
-        if allowed is not None and (
-            after_one_more[name] > allowed if counted else after_one_more[name] >= allowed
-        ):
+        if after_one_more[name] > allowed if counted else after_one_more[name] >= allowed:
             return name
     return ""
 

@@ -123,6 +123,7 @@ class _Loop:
         self.offered = [*offered, *(tool.name for tool in self.own.all)]
         self.calls = RoundCalls(self.session, Repeats(goal.earlier), self.own, goal.steps)
         self.steps_done = goal.steps_done
+        self.landed = _landed(self.session)
         self.window = self._window()
         self._show_tools()
 
@@ -311,9 +312,8 @@ class _Loop:
         known = self.session.known_model_calls
         if f"round.{self.rounds + 1}" in known:
             return ""
-        landed = next((key for key in known if key.startswith(LANDING)), "")
-        if landed:
-            return landed.removeprefix(LANDING)
+        if self.landed:
+            return self.landed
         if self.calls.repeats.going_in_circles:
             return "repeating"
         if self.rounds and self.history.compacted and self._nearly_full():
@@ -332,6 +332,12 @@ class _Loop:
 
     def _report(self, **said: Any) -> LoopReport:
         return LoopReport(self.rounds, tuple(self.outcomes), usage=self.usage, **said)
+
+
+def _landed(session: Session) -> str:
+    """The limit that an earlier part of this run landed before; empty: none. Looked for once, not in every round."""
+    known = session.known_model_calls
+    return next((key.removeprefix(LANDING) for key in known if key.startswith(LANDING)), "")
 
 
 def _reason(stop: Answered) -> str:

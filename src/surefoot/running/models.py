@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +12,7 @@ from surefoot import redaction
 from surefoot.errors import EmptyReplyError, ProviderError, ProviderTimeoutError
 from surefoot.events import EventType
 from surefoot.journal.types import ModelCall
-from surefoot.models.types import Completion, LanguageModel, Piece, Request
+from surefoot.models.types import Completion, LanguageModel, Request, Usage
 from surefoot.running.asked import asked, continued, masked_call
 from surefoot.running.session import Session
 
@@ -56,10 +54,10 @@ async def call_model(
     async def work() -> Completion:
         session.budget.reserve_model_call()
         start = time.monotonic()
-        sent = replace(request, messages=asking.sent)
+        sent = request if asking.sent == request.messages else replace(request, messages=asking.sent)
         completion = await _answered(session, model, sent, key, stream=stream)
         usage = replace(completion.usage, seconds=time.monotonic() - start)
-        completion = _as_kept(replace(completion, usage=usage))
+        completion = _as_kept(completion, usage)
         session.count(usage)
         await _write(session, model, request, key, completion, asking.to_keep(before))
         return completion
@@ -81,13 +79,13 @@ async def _answered(
         raise
 
 
-def _as_kept(completion: Completion) -> Completion:
+def _as_kept(completion: Completion, usage: Usage) -> Completion:
     """The answer as the journal keeps it, so that a resumed run goes on with the same.
 
     What a server echoes of a key, or a model guesses, reaches no tool either.
     """
     calls = tuple(map(masked_call, completion.tool_calls))
-    return replace(completion, text=redaction.redact(completion.text), tool_calls=calls)
+    return replace(completion, text=redaction.redact(completion.text), tool_calls=calls, usage=usage)
 
 
 async def _within(session: Session, model: LanguageModel, request: Request, *, stream: bool) -> Completion:
@@ -106,31 +104,24 @@ async def _within(session: Session, model: LanguageModel, request: Request, *, s
 async def _streamed(session: Session, model: LanguageModel, request: Request) -> Completion:
     completion: Completion | None = None
     held = ""
-    async with contextlib.aclosing(_pieces(model, request)) as pieces:
-        async for piece in pieces:
+    stream = model.stream(request)
+    try:
+        async for piece in stream:
             held += piece.text
             ready = redaction.unfinished(held)  # a secret may come in two pieces
             if ready:
                 session.live(EventType.TOKEN, text=held[:ready])
             held = held[ready:]
             completion = piece.completion or completion
+    finally:  # a cancelled answer stops the model there and then
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
     if held:
         session.live(EventType.TOKEN, text=held)
     if completion is None:
         raise EmptyReplyError(f"{model.name} ended its answer without saying that it is whole.", "Try again.")
     return completion
-
-
-async def _pieces(model: LanguageModel, request: Request) -> AsyncGenerator[Piece, None]:
-    """The model's stream as one that can be closed at once: a cancelled answer stops the model there and then."""
-    stream = model.stream(request)
-    try:
-        async for piece in stream:
-            yield piece
-    finally:
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            await close()
 
 
 async def _write(
