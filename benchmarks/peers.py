@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -38,6 +38,9 @@ PEER_GROWTH = 80
 """Most rounds of the others there: for some the cost grows, and 320 would take minutes."""
 
 GROWTH_RUNS = 5
+
+END_SECONDS = 20
+"""For a framework to end its threads."""
 
 OURS, OURS_DURABLE = "surefoot/memory", "surefoot/durable"
 
@@ -72,9 +75,10 @@ FLOORS = ("bare/loop", "surefoot/commits")
 class Worker:
     """A framework in its process."""
 
-    def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
+    def __init__(self, name: str, process: subprocess.Popen[str], errors: IO[str]) -> None:
         self.name = name
         self._process = process
+        self._errors = errors
         first = self._answer()
         self.sides: list[str] = first["sides"]
         self.versions: dict[str, str] = first["versions"]
@@ -84,15 +88,15 @@ class Worker:
         print(json.dumps({"side": side, "rounds": rounds}), file=_pipe(self._process.stdin), flush=True)
         answer = self._answer()
         if "error" in answer:
-            raise NotInstalledError(f"{side}: {answer['error']}")
+            raise NotInstalledError(answer["error"])
         return float(answer["us"])
 
     def _answer(self) -> dict[str, Any]:
         line = _pipe(self._process.stdout).readline()
         if not line:
-            self._process.wait()
-            lines = _pipe(self._process.stderr).read().strip().splitlines()
-            raise NotInstalledError(lines[-1] if lines else f"it ended with {self._process.returncode}")
+            self._errors.seek(0)
+            lines = self._errors.read().strip().splitlines()
+            raise NotInstalledError(lines[-1] if lines else "its process ended")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -108,32 +112,32 @@ def started(name: str, python: Path, folder: Path) -> Iterator[Worker]:
     script = Path(__file__).parent / "peers" / f"on_{name}.py"
     own = folder / name
     own.mkdir()
-    with tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryFile("w+") as errors:  # a pipe that nobody reads would stop the worker
         process = subprocess.Popen(
             [str(python), str(script), str(own)],
-            cwd=own,  # some write a file beside them
+            cwd=own,  # some write files beside them
             env={**os.environ, "PYTHONWARNINGS": "ignore"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
         )
-        process.stderr = errors  # read from a file: a pipe that nobody reads would stop the worker
         try:
-            yield _first(name, process, errors)
+            yield Worker(name, process, errors)
         finally:
-            _pipe(process.stdin).close()
-            process.wait(timeout=60)
-            _pipe(process.stdout).close()
+            _end(process)
 
 
-def _first(name: str, process: subprocess.Popen[str], errors: IO[str]) -> Worker:
+def _end(process: subprocess.Popen[str]) -> None:
+    """No more orders: it ends by itself, or is ended."""
+    with suppress(BrokenPipeError):
+        _pipe(process.stdin).close()
     try:
-        return Worker(name, process)
-    except NotInstalledError:
-        errors.seek(0)
-        lines = errors.read().strip().splitlines()
-        raise NotInstalledError(lines[-1] if lines else "it ended before it began") from None
+        process.wait(timeout=END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    _pipe(process.stdout).close()
 
 
 @dataclass
@@ -208,7 +212,7 @@ def _one(found: Found, worker: Worker, side: str, rounds: int) -> float | None:
         return None
     try:
         return worker.run(side, rounds)
-    except NotInstalledError as error:
+    except (NotInstalledError, BrokenPipeError) as error:
         found.left_out[name] = str(error)
         found.runs.pop(name, None)
         return None

@@ -31,7 +31,8 @@ class Asked:
 
     def answered(self, completion: Completion) -> Asked:
         """With the answer, which the call that follows begins with."""
-        return replace(self, answer=Message("assistant", completion.text, completion.tool_calls))
+        answer = Message("assistant", completion.text, completion.tool_calls)
+        return Asked(self.given, self.sent, self.new, self.mark, answer)
 
     def to_keep(self, before: Asked | None) -> list[dict[str, Any]]:
         """The new messages as JSON. The answer of the call before is kept with that call."""

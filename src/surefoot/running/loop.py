@@ -273,7 +273,7 @@ class _Loop:
 
     def _reminders(self, number: int) -> list[str]:
         told = []
-        if self.steps_done:  # behind a result, not before the first one
+        if self.steps_done and self.goal.outline.steps:  # behind a result, not before the first one
             told.append(queries.progress_nudge(self.goal.outline, self.steps_done))
         allowed = self.session.budget.limits.rounds
         if allowed is not None and number >= allowed:
