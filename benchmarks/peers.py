@@ -53,8 +53,10 @@ MOST_GROWTH = 1.25
 NAMES = {
     "bare/loop": "a bare loop, nothing kept or checked",
     OURS: "Surefoot, journal in memory",
-    "smolagents/agent": "smolagents",
+    "smolagents/agent": "smolagents, silent",
+    "smolagents/logged": "smolagents, its default log",
     "langgraph/graph": "langgraph, StateGraph",
+    "langgraph/on_loop": "langgraph, StateGraph, event loop",
     "langgraph/agent": "langgraph, its prebuilt agent",
     "openai_agents/agent": "openai-agents",
     "pydantic_ai/agent": "pydantic-ai",

@@ -213,7 +213,8 @@ class _Loop:
 
     def _count_steps(self, answered: Sequence[Answered]) -> None:
         done = [answer.outcome.call.tool for answer in answered if answer.outcome and answer.outcome.ok]
-        self.steps_done += sum(tool not in self.own.names for tool in done)
+        own = self.own.names
+        self.steps_done += sum(tool not in own for tool in done)
 
     def _offer_found(self, answered: Sequence[Answered]) -> None:
         """What a search found stands behind the tools that were shown before: they keep their place in the cache."""

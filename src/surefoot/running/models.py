@@ -90,6 +90,8 @@ def _as_kept(completion: Completion, usage: Usage) -> Completion:
 
 async def _within(session: Session, model: LanguageModel, request: Request, *, stream: bool) -> Completion:
     work = _streamed(session, model, request) if stream else model.complete(request)
+    if request.timeout is None:
+        return await work
     try:
         async with asyncio.timeout(request.timeout):
             return await work
