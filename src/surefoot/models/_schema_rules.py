@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from surefoot.errors import MisuseError
@@ -111,12 +112,20 @@ class ValueRules:
         document: the schema that `$ref` pointers start from.
         placeholder: name of a rule that may stand for any value, or None.
         angle: a text may begin with `<`.
+        bound: rules for arguments that may not be any value of their schema, by name.
     """
 
     def __init__(
-        self, book: RuleBook, document: dict[str, Any], placeholder: str | None = None, *, angle: bool = True
+        self,
+        book: RuleBook,
+        document: dict[str, Any],
+        placeholder: str | None = None,
+        *,
+        angle: bool = True,
+        bound: Mapping[str, str] | None = None,
     ) -> None:
         self._angle = angle
+        self._bound = bound or {}
         self._book = book
         self._document = document
         self._placeholder = placeholder
@@ -150,8 +159,18 @@ class ValueRules:
         required = [key for key in properties if key in (schema.get("required") or ())]
         required += [key for key in schema.get("required") or () if key not in properties]
         optional = [key for key in properties if key not in required]
-        found = [(key, self.value(properties.get(key, True)), True) for key in required]
-        return found + [(key, self.value(properties[key], nullable=False), False) for key in optional]
+        found = [(key, self._member(key, properties.get(key, True)), True) for key in required]
+        return found + [(key, self._member(key, properties[key], nullable=False), False) for key in optional]
+
+    def _member(self, key: str, schema: Any, *, nullable: bool = True) -> str:
+        if key not in self._bound:
+            return self.value(schema, nullable=nullable)
+        rule = self._bound[key]
+        if isinstance(schema, dict) and schema.get("type") == "array":
+            rule = self._book.add("list", f'"[" {rule} (", " {rule}){{0,{MAX_ITEMS - 1}}} "]"')
+        if self._placeholder in {None, rule}:
+            return rule
+        return self._book.add("value", f"{rule} | {self._placeholder}")
 
     def _alternatives(self, schema: Any) -> list[str]:
         if schema is True or schema == {}:

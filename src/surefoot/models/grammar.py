@@ -8,13 +8,14 @@ its relatives read it; nothing of llama.cpp is needed to write it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from surefoot.errors import MisuseError
 from surefoot.models._schema_rules import RuleBook, ValueRules, json_literal, literal
-from surefoot.models.types import AUTO, ToolChoice, ToolSpec
+from surefoot.models._span_rules import spans_rule
+from surefoot.models.types import AUTO, Binding, ToolChoice, ToolSpec
 
 PLACEHOLDER_NOTE = r'[^<>"\\\x00-\x1F\x7F]{1,80}'
 """What a placeholder says it stands for. 80 characters: the longest that was useful had 41."""
@@ -42,6 +43,7 @@ def calls_grammar(
     only: Sequence[str] | None = None,
     max_calls: int = 5,
     placeholders: bool = False,
+    bindings: Mapping[str, Mapping[str, Binding]] | None = None,
 ) -> str:
     """The grammar of an answer that may call tools.
 
@@ -52,20 +54,23 @@ def calls_grammar(
         only: names that may be called; None: all.
         max_calls: at most this many.
         placeholders: `"<what it is, from step N>"` may stand for any value behind the first call.
+        bindings: by tool and argument, what the argument may be beyond its schema.
 
     Raises:
         MisuseError: a name is unknown, or calls are required and there is none to make.
     """
     allowed = _allowed(tools, choice, only)
-    if choice.mode == "none" or not allowed or max_calls < 1:
+    book = RuleBook()
+    possible = choice.mode != "none" and allowed and max_calls > 0
+    calls = (
+        _sequence(book, allowed, form.separator, max_calls, placeholders, bindings or {}) if possible else ""
+    )
+    if not calls:
         if choice.mode == "required" or choice.name:
             raise MisuseError(
                 "A tool call is required, and no tool may be called.", "Give tools, or allow prose."
             )
         return f"root ::= {form.prose}\n"
-    book = RuleBook()
-    heads = [f'{{"name": {json.dumps(tool.name, ensure_ascii=False)}, "arguments": ' for tool in allowed]
-    calls = _sequence(book, allowed, heads, form.separator, max_calls, placeholders=placeholders)
     root = f"{literal(form.opening)} {calls} {literal(form.closing)}"
     if choice.mode == "auto" and not choice.name:
         root += f" | {book.add('prose', form.prose)}"
@@ -142,16 +147,55 @@ def _positions(book: RuleBook, *, placeholders: bool, max_calls: int) -> tuple[N
 
 
 def _sequence(
-    book: RuleBook, tools: list[ToolSpec], heads: list[str], separator: str, most: int, *, placeholders: bool
+    book: RuleBook,
+    tools: list[ToolSpec],
+    separator: str,
+    most: int,
+    placeholders: bool,
+    bindings: Mapping[str, Mapping[str, Binding]],
 ) -> str:
+    """The calls, one behind the other; empty where no tool can come first."""
     names = []
     for mark in _positions(book, placeholders=placeholders, max_calls=most):
-        bodies = [
-            f'{literal(head)} {_rules(book, tool, mark, placeholders).arguments(tool.parameters)} "}}"'
-            for tool, head in zip(tools, heads, strict=True)
-        ]
-        names.append(book.add("call", " | ".join(bodies)))
+        bodies = [_call(book, tool, mark, placeholders, bindings.get(tool.name, {})) for tool in tools]
+        if not any(bodies):
+            return ""
+        names.append(book.add("call", " | ".join(body for body in bodies if body)))
     return f"{names[0]} ({literal(separator)} {names[1]}){{0,{most - 1}}}" if most > 1 else names[0]
+
+
+def _call(
+    book: RuleBook, tool: ToolSpec, mark: str | None, placeholders: bool, bindings: Mapping[str, Binding]
+) -> str:
+    """One call of the tool; empty where an argument that it needs can have no value at this place."""
+    bound, lacking = {}, []
+    for key, binding in bindings.items():
+        rule = _bound(book, binding) or mark
+        if rule:
+            bound[key] = rule
+        else:
+            lacking.append(key)
+    if any(key in tool.parameters.get("required", ()) for key in lacking):
+        return ""
+    parameters = _without(tool.parameters, lacking)
+    rules = ValueRules(book, parameters, mark, angle=not placeholders, bound=bound)
+    head = f'{{"name": {json.dumps(tool.name, ensure_ascii=False)}, "arguments": '
+    return f'{literal(head)} {rules.arguments(parameters)} "}}"'
+
+
+def _without(parameters: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    if not keys:
+        return parameters
+    properties = {key: one for key, one in parameters.get("properties", {}).items() if key not in keys}
+    return {**parameters, "properties": properties}
+
+
+def _bound(book: RuleBook, binding: Binding) -> str:
+    """The rule of a bound argument; empty where nothing is left to write."""
+    found = [json_literal(text) for text in dict.fromkeys(binding.texts)]
+    if span := spans_rule(book, binding.spans):
+        found.append(rf'"\"" {span} (" " {span}){{0,2}} "\""')
+    return book.add("bound", " | ".join(found)) if found else ""
 
 
 def _rules(book: RuleBook, tool: ToolSpec, placeholder: str | None, possible: bool) -> ValueRules:

@@ -5,7 +5,7 @@ Adapters translate these types to their provider's wire format and back; nothing
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -129,6 +129,17 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Binding:
+    """What one argument of a tool may be: one of `texts`, or up to three rows of words of `spans`, as they stand there.
+
+    A model that a grammar binds cannot write anything else there; others are not told.
+    """
+
+    texts: tuple[str, ...] = ()
+    spans: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question to a model.
 
@@ -144,6 +155,8 @@ class Request:
     only: tuple[str, ...] | None = None
     max_calls: int | None = None
     placeholders: bool = False
+    bindings: Mapping[str, Mapping[str, Binding]] = field(default_factory=dict)
+    """By tool and argument: what the argument may be beyond its schema."""
     grammar: str | None = None
     json_schema: dict[str, Any] | None = None
     tools_shown: bool = False

@@ -70,6 +70,7 @@ def grammar_of(request: Request, family: Family | None) -> str:
         if request.max_calls is None
         else request.max_calls,
         placeholders=request.placeholders,
+        bindings=request.bindings,
     )
 
 
