@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from importlib.resources import files
 
 MIN_PREFIX = 4
 """Words of a question from this length on also find longer words (`birth` finds `birthday`, `Geburtstag` finds
@@ -29,6 +31,14 @@ _PIECES = re.compile(f"(?P<run>[{_UNSPACED}々〆]+)|(?P<word>(?:[^\\W_{_UNSPACE
 _POINTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]")
 """Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: people write and search with and without them.
 The vowel signs of Indic scripts and the Japanese voicing marks are no such points: they make another word."""
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Short words of the tested languages that stand in half of all titles and say nothing about them."""
+    return frozenset(
+        files("surefoot.storage").joinpath("common_words.txt").read_text(encoding="utf-8").split()
+    )
 
 
 def words(text: str) -> list[str]:

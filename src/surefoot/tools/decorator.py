@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import update_wrapper
@@ -12,8 +12,10 @@ from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_or
 
 from surefoot.errors import ArgumentError, ToolDefinitionError
 from surefoot.tools import schema as schemas
-from surefoot.tools.types import Context, Effect, Tool, Undo, Where
+from surefoot.tools.types import Context, Effect, Look, Tool, Undo, Where
 
+Options = Mapping[str, Callable[[Context], Sequence[str] | None]]
+Rather = Callable[[dict[str, Any], Look], tuple[str, dict[str, Any]] | None]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -47,6 +49,10 @@ def tool(
     timeout: float | None = None,
     where: Where | None = None,
     max_calls: int | None = None,
+    dates: Iterable[str] = (),
+    said: Iterable[str] = (),
+    options: Options | None = None,
+    rather: Rather | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
@@ -63,6 +69,10 @@ def tool(
     timeout: float | None = None,
     where: Where | None = None,
     max_calls: int | None = None,
+    dates: Iterable[str] = (),
+    said: Iterable[str] = (),
+    options: Options | None = None,
+    rather: Rather | None = None,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Make a tool of a function; it stays callable as it was.
 
@@ -81,11 +91,18 @@ def tool(
         timeout: seconds.
         where: `thread` (default for a sync function), `loop` (an async one), or `writer`.
         max_calls: calls in one run, where the default of the limits does not fit.
+        dates: arguments that are dates, copied from what the person said and read by the tool.
+        said: other arguments that are copied so, such as tags.
+        options: by argument, the names it can have now: a function of the context.
+        rather: the call that is meant instead, by the arguments.
 
     Raises:
         ToolDefinitionError: it cannot work as it is written; the message names what.
     """
-    settings = _Stated(name, description, effect, undo, kit, tuple(aliases), timeout, where, max_calls)
+    bound = (frozenset(dates), frozenset(said), dict(options or {}), rather)
+    settings = _Stated(
+        name, description, effect, undo, kit, tuple(aliases), timeout, where, max_calls, *bound
+    )
     if fn is not None:
         return _make(fn, settings)
     return lambda function: _make(function, settings)
@@ -104,6 +121,10 @@ class _Stated:
     timeout: float | None
     where: Where | None
     max_calls: int | None
+    dates: frozenset[str]
+    said: frozenset[str]
+    options: Options
+    rather: Rather | None
 
 
 @dataclass
@@ -120,6 +141,7 @@ def _make(fn: Callable[P, R], stated: _Stated) -> FunctionTool[P, R]:
     name = _name(fn, stated)
     effect = _effect(name, stated)
     signature = _signature(name, fn)
+    _check_named(name, stated, signature)
     summary, described = _docstring(fn)
     made: FunctionTool[P, R] = FunctionTool(
         name=name,
@@ -134,6 +156,10 @@ def _make(fn: Callable[P, R], stated: _Stated) -> FunctionTool[P, R]:
         timeout=stated.timeout,
         aliases=stated.aliases,
         max_calls=stated.max_calls,
+        dates=stated.dates,
+        said=stated.said,
+        options=stated.options,
+        rather=stated.rather,
     )
     made.__dict__["__wrapped__"] = fn
     made.__dict__["__doc__"] = fn.__doc__
@@ -204,6 +230,16 @@ def _signature(name: str, fn: Callable[..., Any]) -> _Signature:
         if parameter.default is not inspect.Parameter.empty:
             found.defaults[parameter.name] = parameter.default
     return found
+
+
+def _check_named(name: str, stated: _Stated, signature: _Signature) -> None:
+    for what, keys in (("dates", stated.dates), ("said", stated.said), ("options", stated.options)):
+        unknown = sorted(set(keys) - signature.annotations.keys())
+        if unknown:
+            raise ToolDefinitionError(
+                f"{name}: {what} names {unknown[0]!r}, which is no parameter of it.",
+                f"It has: {', '.join(signature.annotations) or 'none'}. Give names in a tuple: {what}=('due',).",
+            )
 
 
 def _hints(name: str, fn: Callable[..., Any]) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from surefoot.errors import MisuseError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surefoot.models.types import ToolSpec
     from surefoot.settings import Settings
     from surefoot.tools.arguments import ArgumentReader
+    from surefoot.tools.dates import Moment
 
 
 class Effect(StrEnum):
@@ -117,6 +118,20 @@ class Undo:
     version: int = 1
 
 
+class Look(Protocol):
+    """What a tool may ask about a planned call: how a date reads, and what there is of a kind and title."""
+
+    @property
+    def read(self) -> Callable[[str], Moment | None]:
+        """Reads a date in the person's zone and language; None where it is none."""
+        ...
+
+    @property
+    def find(self) -> Callable[[str, str], Any]:
+        """What there is of this kind and title (`title`, `text`); None where there is nothing."""
+        ...
+
+
 Where = Literal["writer", "thread", "loop"]
 
 
@@ -139,6 +154,16 @@ class Tool:
     wants_context: bool = False
     timeout: float | None = None
     aliases: tuple[str, ...] = ()
+    dates: frozenset[str] = frozenset()
+    """Arguments that are dates, copied from what the person said; a bound model can write nothing else there."""
+    said: frozenset[str] = frozenset()
+    """Other arguments that are copied so, such as places and tags."""
+    options: Mapping[str, Callable[[Context], Sequence[str] | None]] = field(default_factory=dict)
+    """For an argument that names something there is: the names it can have now, None for any. Called before a plan on
+    the writer thread; a bound model can write only these, and cannot call the tool where there are none."""
+    rather: Callable[[dict[str, Any], Look], tuple[str, dict[str, Any]] | None] | None = None
+    """Tool and arguments of the call that is meant instead, where the arguments say so (a task at a clock time that is
+    called an appointment), else None. Asked when a small model's plan is checked."""
     max_calls: int | None = None
     """Calls of it in one run; None: the default of the limits."""
 

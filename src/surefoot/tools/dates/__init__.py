@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from surefoot.errors import ToolError
-from surefoot.tools.dates.moment import Moment, Refused, moment_of
+from surefoot.tools.dates.moment import Moment, Refused, Span, moment_of
 from surefoot.tools.dates.reading import read
+from surefoot.tools.dates.spelling import corrected
 from surefoot.tools.dates.words import order_of
 from surefoot.tools.dates.zones import zone_of
 
@@ -41,12 +42,21 @@ def resolve_date(text: str, ctx_now: datetime, zone: str, language: str) -> Mome
         raise _unreadable(text, "")
     try:
         now = ctx_now.astimezone(tz)
-        found = read(text, now, language, order_of(language))
-        return moment_of(found, text, zone, language)
+        return moment_of(_found(text, now, language), text, zone, language)
     except Refused as refused:
         raise _unreadable(text, str(refused)) from refused
     except (OverflowError, ValueError) as error:
         raise _unreadable(text, "it lies outside the calendar") from error
+
+
+def _found(text: str, now: datetime, language: str) -> Span | datetime:
+    try:
+        return read(text, now, language, order_of(language))
+    except Refused as refused:
+        respelled = "" if str(refused) else corrected(text, language)
+        if not respelled:
+            raise
+        return read(respelled, now, language, order_of(language))
 
 
 def resolve_range(

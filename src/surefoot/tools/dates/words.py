@@ -60,6 +60,18 @@ class Part:
     means: str
 
 
+def names_day(text: str) -> bool:
+    """The name of a weekday or a month stands in the text, or a word such as `tomorrow`."""
+    found = set(_LETTERS.findall(fold(text)))
+    return any(found & _day_names(code) for code in LANGUAGES)
+
+
+@lru_cache(maxsize=8)
+def _day_names(code: str) -> frozenset[str]:
+    words = language(code)
+    return frozenset([*words.weekdays, *words.months, *(day for day in words.days if " " not in day)])
+
+
 @dataclass(frozen=True, slots=True)
 class Edges:
     """Words at the ends of a text that carry no date."""

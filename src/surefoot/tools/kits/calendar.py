@@ -61,6 +61,8 @@ def list_rows(tx: Connection, window: Window | None = None) -> list[Row]:
     effect="write",
     where="writer",
     undo=undo_add(ROWS),
+    dates=("start", "end"),
+    said=("place",),
     aliases=("schedule", "book", "eintragen", *_ALIASES),
 )
 def add_event(
@@ -78,6 +80,7 @@ def add_event(
     kit="calendar",
     effect="read",
     where="writer",
+    dates=("since", "until"),
     aliases=("agenda", "what is on", "am i free", *_ALIASES),
 )
 def list_events(ctx: Context, since: str | None = None, until: str | None = None) -> dict[str, Any]:
@@ -106,6 +109,9 @@ def list_events(ctx: Context, since: str | None = None, until: str | None = None
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "event"),
+    dates=("start", "end"),
+    said=("place",),
+    options={"event": ROWS.titles},
     aliases=("move", "reschedule", "verschieben", "ändern", "déplacer", "mover", *_ALIASES),
 )
 def update_event(
@@ -136,6 +142,7 @@ def update_event(
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "event"),
+    options={"event": ROWS.titles},
     aliases=(
         "cancel",
         "remove",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot import redaction
 from surefoot.errors import ToolError
 from surefoot.tools.decorator import tool
-from surefoot.tools.kits.folder import MAX_FILE, Folder
-from surefoot.tools.kits.rows import LIST_LIMIT, count, listed
+from surefoot.tools.kits.folder import MAX_FILE, TEMPORARY, Folder
+from surefoot.tools.kits.rows import LIST_LIMIT, MOST_OFFERED, count, listed, offered
 from surefoot.tools.types import Context, Undo
 
 if TYPE_CHECKING:
@@ -88,8 +91,20 @@ def list_files(ctx: Context, folder: str = "") -> dict[str, Any]:
     return listed("files", items, len(found), "file")
 
 
+def _paths(ctx: Context) -> list[str] | None:
+    """The files that may be read, by path; None when they are too many."""
+    root = ctx.settings.files_folder
+    walked = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
+    found = (path for path in walked if not path.name.startswith(TEMPORARY) and not path.is_symlink())
+    return offered(sorted(path.relative_to(root).as_posix() for path in islice(found, MOST_OFFERED + 1)))
+
+
 @tool(
-    name="readFile", kit="files", effect="read", aliases=("open", "show", "lesen", "lire", "leer", *_ALIASES)
+    name="readFile",
+    kit="files",
+    effect="read",
+    options={"path": _paths},
+    aliases=("open", "show", "lesen", "lire", "leer", *_ALIASES),
 )
 def read_file(ctx: Context, path: str) -> dict[str, Any]:
     """Read a text file."""

@@ -23,7 +23,7 @@ from surefoot.tools.kits.rows import (
     undo_of,
 )
 from surefoot.tools.kits.tables import notes
-from surefoot.tools.types import Context
+from surefoot.tools.types import Context, Look
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -87,12 +87,23 @@ def _hits(asked: list[str], row: Row) -> int:
     )
 
 
+def _longer(arguments: dict[str, Any], look: Look) -> tuple[str, dict[str, Any]] | None:
+    """A note that is there is not written a second time: with its whole text and more, it is changed."""
+    title, text = arguments.get("title"), arguments.get("text")
+    there = look.find("note", title) if isinstance(title, str) and isinstance(text, str) else None
+    if there is None or not set(words(there.text)) <= set(words(str(text))):
+        return None
+    return "updateNote", {"note": there.title, "text": text}
+
+
 @tool(
     name="addNote",
     kit="notes",
     effect="write",
     where="writer",
     undo=undo_add(ROWS),
+    said=("tags",),
+    rather=_longer,
     aliases=("add", "write down", *_ALIASES),
 )
 def add_note(ctx: Context, title: str, text: str = "", tags: list[str] | None = None) -> dict[str, Any]:
@@ -130,6 +141,7 @@ def list_notes(ctx: Context, search: str = "", tag: str = "") -> dict[str, Any]:
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "note"),
+    options={"note": ROWS.titles},
     aliases=("edit", "ändern", *_ALIASES),
 )
 def update_note(ctx: Context, note: str, title: str | None = None, text: str | None = None) -> dict[str, Any]:
@@ -150,6 +162,8 @@ def update_note(ctx: Context, note: str, title: str | None = None, text: str | N
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "note"),
+    said=("tag",),
+    options={"note": ROWS.titles},
     aliases=("label", "etikett", *_ALIASES),
 )
 def tag_note(ctx: Context, note: str, tag: str) -> dict[str, Any]:
@@ -169,6 +183,7 @@ def tag_note(ctx: Context, note: str, tag: str) -> dict[str, Any]:
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "note"),
+    options={"note": ROWS.titles},
     aliases=("unlabel", *_ALIASES),
 )
 def untag_note(ctx: Context, note: str, tag: str) -> dict[str, Any]:
@@ -190,6 +205,7 @@ def untag_note(ctx: Context, note: str, tag: str) -> dict[str, Any]:
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "note"),
+    options={"note": ROWS.titles},
     aliases=("remove", "löschen", *_ALIASES),
 )
 def delete_note(ctx: Context, note: str) -> dict[str, Any]:

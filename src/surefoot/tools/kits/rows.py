@@ -30,6 +30,15 @@ MAX_TEXT = 100_000
 """Characters. A title is one line; a text this long is a book, and would only ever be cut again for a model."""
 
 
+MOST_OFFERED = 60
+"""Titles a model may choose from: each is a branch of its grammar. With more, any text may be written."""
+
+
+def offered(titles: list[str]) -> list[str] | None:
+    """The titles to choose from, each once; None when there are too many."""
+    return list(dict.fromkeys(titles)) if len(titles) <= MOST_OFFERED else None
+
+
 def time_text(moment: datetime) -> str:
     """A moment as it is stored: UTC, microseconds, 27 characters, so that text order is time order."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -105,6 +114,10 @@ class Rows:
             lambda known: self.living(tx, known) is not None,
         )
         return cast("Row", self.get(tx, row_id))
+
+    def titles(self, ctx: Context) -> list[str] | None:
+        """The titles of all that lives, for arguments that name one; None when there are too many to choose from."""
+        return offered([str(title) for _, title in self._titles.rows(ctx.open_tx, gone=False)])
 
     def target_ids(self, ctx: Context, reference: str) -> list[str]:
         """The id of what this call means, deleted or not; empty where there is none (the call itself will say so)."""

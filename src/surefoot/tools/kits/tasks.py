@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import bindparam, select
 
 from surefoot.errors import ToolError
 from surefoot.storage import Prepared
+from surefoot.storage.words import words
+from surefoot.tools.dates.zones import zone_of
 from surefoot.tools.decorator import tool
 from surefoot.tools.kits import when
-from surefoot.tools.kits.rows import LIST_LIMIT, Row, Rows, listed, title_of, told_as, undo_add, undo_of
+from surefoot.tools.kits.rows import (
+    LIST_LIMIT,
+    Row,
+    Rows,
+    listed,
+    offered,
+    title_of,
+    told_as,
+    undo_add,
+    undo_of,
+)
 from surefoot.tools.kits.tables import tasks
 from surefoot.tools.kits.when import Window
-from surefoot.tools.types import Context
+from surefoot.tools.types import Context, Look
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 ROWS = Rows(tasks, "task")
-OPEN, DONE = "open", "done"
+OPEN, DONE, OVERDUE = "open", "done", "overdue"
 
 _LIVING = Prepared(
     select(tasks)
@@ -45,12 +58,40 @@ def list_rows(tx: Connection, window: Window | None = None, status: str = "all")
     ]
 
 
+def _open_titles(ctx: Context) -> list[str] | None:
+    return offered([row["title"] for row in list_rows(ctx.open_tx, status=OPEN)])
+
+
+def _done_titles(ctx: Context) -> list[str] | None:
+    return offered([row["title"] for row in list_rows(ctx.open_tx, status=DONE)])
+
+
+_APPOINTMENT = frozenset(
+    {"appointment", "meeting", "termin", "besprechung", "treffen", "rendez", "rdv", "reunion", "cita"}
+)
+"""First words of a title, folded, that name what takes place at a time; with a clock time it is no task."""
+
+
+def _appointment(arguments: dict[str, Any], look: Look) -> tuple[str, dict[str, Any]] | None:
+    title, due = arguments.get("title"), arguments.get("due")
+    if (
+        not isinstance(title, str)
+        or not isinstance(due, str)
+        or not _APPOINTMENT.intersection(words(title)[:1])
+    ):
+        return None
+    moment = look.read(due)
+    return None if moment is None or moment.is_day else ("addEvent", {"title": title, "start": due})
+
+
 @tool(
     name="addTask",
     kit="tasks",
     effect="write",
     where="writer",
     undo=undo_add(ROWS),
+    dates=("due",),
+    rather=_appointment,
     aliases=("add", "remind", "remember to", "erinnern", *_ALIASES),
 )
 def add_task(ctx: Context, title: str, due: str | None = None) -> dict[str, Any]:
@@ -65,16 +106,21 @@ def add_task(ctx: Context, title: str, due: str | None = None) -> dict[str, Any]
     kit="tasks",
     effect="read",
     where="writer",
+    dates=("since", "until"),
     aliases=("due", "what is on my list", "fällig", *_ALIASES),
 )
 def list_tasks(
     ctx: Context,
     since: str | None = None,
     until: str | None = None,
-    status: Literal["open", "done", "all"] = "open",
+    status: Literal["open", "done", "overdue", "all"] = "open",
 ) -> dict[str, Any]:
     """List tasks, also those due between two dates."""
-    found = list_rows(ctx.open_tx, Window.of(ctx, since, until), status)
+    late = status == OVERDUE
+    found = list_rows(ctx.open_tx, Window.of(ctx, since, until), OPEN if late else status)
+    if late:
+        past = Window.of(ctx, None, _yesterday(ctx))
+        found = [row for row in found if past.holds(row["due"], row["due_at"])]
     items = [
         {
             "id": row["id"],
@@ -87,12 +133,17 @@ def list_tasks(
     return listed("tasks", items, len(found), "task")
 
 
+def _yesterday(ctx: Context) -> str:
+    return (ctx.now.astimezone(zone_of(ctx.zone)).date() - timedelta(days=1)).isoformat()
+
+
 @tool(
     name="completeTask",
     kit="tasks",
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "task"),
+    options={"task": _open_titles},
     aliases=(
         "done",
         "finish",
@@ -117,6 +168,7 @@ def complete_task(ctx: Context, task: str) -> dict[str, Any]:
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "task"),
+    options={"task": _done_titles},
     aliases=("undone", "not done", "wieder öffnen", *_ALIASES),
 )
 def reopen_task(ctx: Context, task: str) -> dict[str, Any]:
@@ -136,6 +188,8 @@ def _set(ctx: Context, task: str, status: str) -> dict[str, Any]:
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "task"),
+    dates=("due",),
+    options={"task": ROWS.titles},
     aliases=("change", "rename", "postpone", "verschieben", "ändern", *_ALIASES),
 )
 def update_task(ctx: Context, task: str, title: str | None = None, due: str | None = None) -> dict[str, Any]:
@@ -160,6 +214,7 @@ def update_task(ctx: Context, task: str, title: str | None = None, due: str | No
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "task"),
+    options={"task": ROWS.titles},
     aliases=("remove", "löschen", "supprimer", "borrar", "删除", "削除", *_ALIASES),
 )
 def delete_task(ctx: Context, task: str) -> dict[str, Any]:
