@@ -93,10 +93,10 @@ def test_the_prefix_has_another_key_when_its_examples_differ(names):
 
 
 def test_the_whole_prefix_stays_within_its_budget():
-    """3,600 tokens of the embedded model's vocabulary (counted), 3.6 letters each in this text.
+    """3,680 tokens of the embedded model's vocabulary (counted), 3.6 letters each in this text.
 
     The catalogue's part has a limit of its own (test_encodings). The examples are read once and kept; what they cost
-    after that is room in the context: 44 % of 8,192 with them, and 4,600 are left for a request.
+    after that is room in the context: 45 % of 8,192 with them, and 4,500 are left for a request.
     """
     text = FAMILY.prompt(prefix(BUILT_IN, "bound").messages, (), answer=False)
-    assert len(text) <= 13_000
+    assert len(text) <= 13_200

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from surefoot.models.scripted import ScriptedModel
 from surefoot.models.types import Capabilities, ToolCall
-from surefoot.planning.grounding import grounded
+from surefoot.planning.grounding import Ground, grounded, titles_in
 from surefoot.planning.parse import outline_of_calls
 from surefoot.planning.planner import OutlinePlanner
+from surefoot.planning.things import Thing
 from surefoot.planning.vocabulary import vocabulary
 from surefoot.settings import Settings
 from surefoot.tools.catalogue import Catalogue
@@ -17,9 +21,13 @@ from surefoot.tools.kits import builtin
 TOOLS = Catalogue(builtin())
 
 
-def kept(said, *calls, known=()):
-    outline = grounded(outline_of_calls(list(calls), vocabulary(TOOLS), 9), TOOLS, said, known)
-    return [(step.tool, step.arguments) for step in outline.steps if step.tool]
+MONDAY = datetime(2026, 5, 4, 9, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+
+
+def kept(said, *calls, language="en", now=MONDAY, **there):
+    outline = outline_of_calls(list(calls), vocabulary(TOOLS), 9)
+    found = grounded(outline, TOOLS, Ground(said, now=now, language=language, **there))
+    return [(step.tool, step.arguments) for step in found.steps if step.tool]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +45,7 @@ def kept(said, *calls, known=()):
         ),
         (
             "Zahnarzt in den Mühlen",
-            {"title": "x", "start": "y", "place": "Mühle"},
+            {"title": "x", "start": "morgen", "place": "Mühle"},
             {"title", "start", "place"},
         ),
         (
@@ -54,9 +62,10 @@ def kept(said, *calls, known=()):
         ("医者 明日", {"title": "医者", "start": "明日", "place": "新宿"}, {"title", "start"}),
     ],
 )
-def test_optional_texts_that_nobody_said_are_dropped(said, arguments, left):
-    """Required ones, figures and dates stay, whatever was said."""
-    assert set(kept(said, ("addEvent", arguments))[0][1]) == left
+@pytest.mark.parametrize("now", [MONDAY, None])
+def test_optional_texts_that_nobody_said_are_dropped(said, arguments, left, now):
+    """Required ones, figures and dates stay, whatever was said, with a clock and without."""
+    assert set(kept(said, ("addEvent", arguments), now=now)[0][1]) == left
 
 
 def test_tags_stay_when_one_of_them_was_said():
@@ -66,12 +75,13 @@ def test_tags_stay_when_one_of_them_was_said():
 
 
 def test_what_is_already_there_is_not_made_again_unless_it_was_named():
-    """A title that was only copied from the list of what is there."""
+    """A title that was only copied from the list of what is there; one word of it is not its name."""
     known = ['task "Fix bike light", due Tue 3 Nov', 'note "Tea": green']
     new = ("addTask", {"title": "Buy milk"})
     copied = ("addTask", {"title": "Fix bike light"})
     assert kept("buy milk", new, copied, known=known) == [new]
-    assert kept("buy milk and the bike again", new, copied, known=known) == [new, copied]
+    assert kept("buy milk and for the bike", new, copied, known=known) == [new]
+    assert kept("buy milk and fix the bike's light again", new, copied, known=known) == [new, copied]
     assert kept("buy milk", new, copied) == [new, copied]
 
 
@@ -101,7 +111,8 @@ def test_reads_and_foreign_tools_are_left_alone():
     }
     foreign = Catalogue.from_function_schemas([weather])
     outline = outline_of_calls([("forecast", {"city": "Rome", "unit": "celsius"})], vocabulary(foreign), 5)
-    assert grounded(outline, foreign, "how warm is it in Rome", ()) is outline
+    for now in (None, MONDAY):
+        assert grounded(outline, foreign, Ground("how warm is it in Rome", now=now)) == outline
     assert kept("x", ("listNotes", {"search": "travel"})) == [("listNotes", {"search": "travel"})]
 
 
@@ -115,37 +126,147 @@ async def test_only_the_bound_form_is_looked_at(grammar, place):
     assert ("place" in result.outline.steps[0].arguments) is place
 
 
-# --- one wish, one thing; the day that was said ------------------------------------------------------------------
+# --- one wish, one thing; what was meant ---------------------------------------------------------------------------
 
-KNOWN_DAYS = (
-    'task "Pay rent", due today',
-    'task "Post parcel", due today',
-    'task "Paint balcony", due Sat 23 May',
+THINGS = (
+    Thing("task", "Pay rent", date(2026, 5, 4)),
+    Thing("task", "Post parcel", date(2026, 5, 4)),
+    Thing("task", "Paint balcony", date(2026, 5, 23)),
+    Thing("event", "Dentist", date(2026, 5, 8)),
+    Thing("event", "Dentist check", date(2026, 5, 11)),
+    Thing("note", "Tea", text="green"),
 )
+TITLES = ["Pay rent", "Post parcel", "Paint balcony"]
 
 
 @pytest.mark.parametrize(
-    ("said", "left"),
+    ("language", "said", "left"),
     [
-        ("everything that was due today is done, tick it off", ["Pay rent", "Post parcel"]),
-        ("Alles, was heute fällig war, ist erledigt", ["Pay rent", "Post parcel"]),
-        ("today is done, and the balcony too", ["Pay rent", "Post parcel", "Paint balcony"]),
-        ("all of it is done", ["Pay rent", "Post parcel", "Paint balcony"]),
-        ("today and tomorrow are done", ["Pay rent", "Post parcel", "Paint balcony"]),
+        ("en", "everything that was due today is done, tick it off", TITLES[:2]),
+        ("de", "Alles, was heute fällig war, ist erledigt", TITLES[:2]),
+        ("fr", "Tout ce qui était pour aujourd'hui est fait", TITLES[:2]),
+        ("es", "Lo que vencía hoy ya está hecho", TITLES[:2]),
+        ("en", "today and tomorrow are done", TITLES[:2]),
+        ("en", "today is done, and the balcony too", TITLES),
+        ("en", "today is done, and that of Saturday the 23rd of May", TITLES),
+        ("en", "all my tasks are done", TITLES),
+        ("de", "Aufgaben sind fertig", TITLES),
+        ("en", "the parcel is on its way", TITLES[1:2]),
+        ("en", "good morning to you", []),
     ],
 )
-def test_a_thing_of_another_day_that_nobody_named_is_left_alone(said, left):
-    """Only where one day was said, and something else of the plan is of that day."""
-    titles = ("Pay rent", "Post parcel", "Paint balcony")
-    plan = [("completeTask", {"task": title}) for title in titles]
-    found = kept(said, *plan, known=KNOWN_DAYS)
+def test_a_thing_that_nobody_named_and_of_another_day_is_left_alone(language, said, left):
+    """Where something else of the plan is meant, or nothing of its kind was named."""
+    plan = [("completeTask", {"task": title}) for title in TITLES]
+    found = kept(said, *plan, language=language, things=THINGS)
     assert [arguments["task"] for _, arguments in found] == left
 
 
+def test_without_a_clock_nothing_is_known_to_be_meant():
+    """So nothing is taken out for it."""
+    plan = [("completeTask", {"task": title}) for title in TITLES]
+    assert kept("good morning to you", *plan, things=THINGS, now=None) == plan
+
+
 def test_the_only_thing_of_a_plan_stays_whatever_its_day():
-    """Nothing else is of the day that was said, so the day says nothing."""
+    """Nothing else is of the day that was said, and the kind of thing was."""
     call = ("completeTask", {"task": "Paint balcony"})
-    assert kept("what I had for today is done", call, known=KNOWN_DAYS) == [call]
+    assert kept("what I had to do for today is done", call, things=THINGS) == [call]
+
+
+@pytest.mark.parametrize("talk", ["Your balcony is due on Saturday.", "balcón... Paint?"])
+def test_what_was_talked_about_is_meant(talk):
+    """A word of the conversation names it as well."""
+    call = ("deleteTask", {"task": "Paint balcony"})
+    assert kept("off with it", call, things=THINGS, talk=talk) == [call]
+    assert kept("off with it", call, things=THINGS) == []
+
+
+def test_the_date_that_a_change_sets_says_not_which_thing_is_meant():
+    """What is on Monday already is not meant by "to Monday", but by "of Monday"."""
+    things = (*THINGS[:4], Thing("event", "Choir", date(2026, 5, 11)))
+    dentist = ("updateEvent", {"event": "Dentist", "start": "to monday"})
+    choir = ("deleteEvent", {"event": "Choir"})
+    assert kept("the dentist goes to monday", dentist, choir, things=things) == [dentist]
+    tuesday = ("updateEvent", {"event": "Dentist", "start": "tuesday"})
+    said = "the dentist goes to tuesday, and away with that thing of monday"
+    assert kept(said, tuesday, choir, things=things)[1:] == [choir]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "when is the dentist?"),
+        ("de", "Wann ist der Termin beim Dentist?"),
+        ("fr", "Qu'est-ce que j'ai vendredi ?"),
+        ("es", "¿Cuándo es la cita?"),
+    ],
+)
+def test_a_question_changes_nothing(language, said):
+    """What a plan lists for it stays."""
+    listed = ("listEvents", {"since": "friday"})
+    changes = (
+        ("updateEvent", {"event": "Dentist", "start": "friday"}),
+        ("addEvent", {"title": "Dentist", "start": "friday"}),
+    )
+    assert kept(said, changes[0], listed, changes[1], language=language, things=THINGS) == [listed]
+    assert kept(said.replace("?", ""), listed, changes[1], language=language, things=THINGS) != [listed]
+
+
+def test_a_title_that_is_only_a_date_makes_nothing():
+    """It was copied into both."""
+    assert kept("the milk by friday", ("addTask", {"title": "Friday", "due": "friday"})) == []
+
+
+def test_what_belongs_to_a_new_thing_is_done_to_it():
+    """A bound model can name only what is there already."""
+    note = ("addNote", {"title": "Paint", "text": "The paint is matt."})
+    found = kept(
+        "note that the paint is matt. label it home",
+        note,
+        ("tagNote", {"note": "Tea", "tag": "home"}),
+        things=THINGS,
+    )
+    assert found == [note, ("tagNote", {"note": "Paint", "tag": "home"})]
+
+
+def test_another_call_is_meant_by_what_is_there():
+    """A note is not written twice, whatever the case of its title; of a task with that title nothing follows."""
+    call = ("addNote", {"title": "tea", "text": "green, mint"})
+    assert kept("add mint to tea", call, things=THINGS) == [
+        ("updateNote", {"note": "Tea", "text": "green, mint"})
+    ]
+    assert kept("add mint to tea", call, things=(Thing("task", "Tea"),)) == [call]
+
+
+def test_titles_are_those_of_the_lines():
+    """Lines of another form have none."""
+    lines = [
+        'task "Pay rent", due today',
+        'note "Thé": vert',
+        'note "a" [home]: x',
+        'note "say "hi""',
+        '"first": task "Pay rent"',
+        "nothing",
+        "",
+    ]
+    assert titles_in(lines) == ["Pay rent", "Thé", "a", 'say "hi"']
+
+
+@pytest.mark.parametrize(
+    ("tags", "left"),
+    [
+        (["<tag from step 1>"], {"title", "tags"}),
+        (["room 3"], {"title", "tags"}),
+        ([], {"title", "tags"}),
+        (["tomorrow"], {"title", "tags"}),
+        (["..."], {"title", "tags"}),
+        (["travel"], {"title"}),
+    ],
+)
+def test_what_may_have_been_said_in_other_words_stays(tags, left):
+    """Placeholders, figures, dates and what has no words."""
+    assert set(kept("note it", ("addNote", {"title": "x", "tags": tags}))[0][1]) == left
 
 
 def test_one_wish_makes_one_thing():
@@ -157,3 +278,13 @@ def test_one_wish_makes_one_thing():
     ]
     found = kept("a second tin by the 14th, one for my to-dos", *calls)
     assert [name for name, _ in found] == ["addTask", "addTask"]
+
+
+def test_a_wish_about_one_thing_is_not_turned_to_another_of_the_day():
+    """The day was said of the parcel, and the rent by its name."""
+    things = (THINGS[0], Thing("task", "Post parcel", date(2026, 5, 8)))
+    plan = [
+        ("completeTask", {"task": "Pay rent"}),
+        ("updateTask", {"task": "Post parcel", "due": "monday"}),
+    ]
+    assert kept("the rent is paid, and move the parcel of friday to monday", *plan, things=things) == plan

@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 from surefoot.errors import OutputCutError
-from surefoot.models.types import AUTO, Capabilities, Completion, FinishReason, Message, Request, ToolSpec
+from surefoot.models.types import (
+    AUTO,
+    Binding,
+    Capabilities,
+    Completion,
+    FinishReason,
+    Message,
+    Request,
+    ToolSpec,
+)
 from surefoot.planning import parse, schemas
 from surefoot.planning._prompts import prompt
-from surefoot.planning.examples import examples
+from surefoot.planning.examples import Example, examples, nearest
 from surefoot.planning.outline import Outline, Step, StepKind
+from surefoot.planning.things import Thing
 from surefoot.planning.vocabulary import MEMORY, REPLY, Named, vocabulary
 from surefoot.redaction import redact
 from surefoot.tools.signatures import signature
@@ -80,7 +90,9 @@ class Question:
     """What changes from one plan to the next.
 
     `hint` are names of tools that probably matter; `only` narrows what may be called without changing the prompt.
-    `known` are lines about things the person already has, data that calls may name.
+    `known` are lines about things the person already has, data that calls may name. `bindings` say what arguments may
+    be, for a model that a grammar binds; `things` are all that the person has, for checking the plan. Without
+    `placeholders` no step can name the result of another.
     """
 
     query: str
@@ -89,6 +101,9 @@ class Question:
     only: Sequence[str] | None = None
     now: datetime | None = None
     known: Sequence[str] = ()
+    bindings: Mapping[str, Mapping[str, Binding]] = field(default_factory=dict)
+    things: Sequence[Thing] = ()
+    placeholders: bool = True
 
 
 def choose(capabilities: Capabilities) -> Encoding:
@@ -137,15 +152,23 @@ def prefix(
 
 @lru_cache(maxsize=8)
 def _example_turns(names: frozenset[str]) -> tuple[Message, ...]:
+    return _turns(examples(names))
+
+
+def _turns(shown: Sequence[Example]) -> tuple[Message, ...]:
     """Each example as it would have been asked and answered."""
     return tuple(
         turn
-        for one in examples(names)
+        for one in shown
         for turn in (
             Message("user", _asked(Question(one.request, dialogue=one.dialogue, known=one.known))),
             one.answer,
         )
     )
+
+
+def _near_turns(names: frozenset[str], question: Question) -> tuple[Message, ...]:
+    return _turns(nearest(names, question.query, in_talk=bool(question.dialogue)))
 
 
 def described(spec: ToolSpec, layout: Layout) -> str:
@@ -182,14 +205,16 @@ def plan_request(
         schema = schemas.plan_schema(offered, max_steps)
     elif encoding == "lines":
         grammar = lines_grammar_of(offered, max_steps + 1, placeholders=True)
+    near = _near_turns(frozenset(spec.name for spec in specs), question) if encoding == "bound" else ()
     return Request(
-        messages=(*head.messages, Message("user", _asked(question))),
+        messages=(*head.messages, *near, Message("user", _asked(question))),
         tools=specs if encoding in CALLS else (),
         tools_shown=encoding == "bound",
         tool_choice=AUTO,
         only=_narrowed(offered) if encoding in CALLS and question.only is not None else None,
         max_calls=max_steps + 1,
-        placeholders=True,
+        placeholders=question.placeholders,
+        bindings=question.bindings if encoding == "bound" else {},
         json_schema=schema,
         grammar=grammar,
         max_tokens=MAX_PLAN_TOKENS,

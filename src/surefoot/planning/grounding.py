@@ -7,64 +7,107 @@ no are left alone: they may be said in other words.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import cache, partial
-from importlib.resources import files
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from surefoot.planning import placeholders
+from surefoot.planning.asking import is_question
+from surefoot.planning.dated import Look, completed
+from surefoot.planning.dates_said import DatesSaid
+from surefoot.planning.meant import Meant, new_dates, same, shares, telling, writes
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.queries import without
-from surefoot.storage.words import may_be_prefix, query_words
-from surefoot.storage.words import words as words_of
+from surefoot.planning.things import Thing
+from surefoot.storage.words import query_words
 from surefoot.tools.types import Effect
 
-MIN_LETTERS: Final = 3
-"""Shorter words, in scripts with spaces, are articles and prepositions: sharing one means nothing."""
 TITLE: Final = "title"
 """The argument that names what a call makes."""
 _QUOTED: Final = re.compile(r'^[a-z]+ "(?P<title>.*?)"(?:[ ,:\[]|$)')
 """The title in a line about something that is already there."""
 
 
-def grounded(outline: Outline, tools: Iterable[Any], said: str, known: Sequence[str]) -> Outline:
-    """The outline without what was made up.
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a plan is held against.
+
+    `said` is the request, `talk` the conversation before it; `known` the lines about what is already there that the
+    planner was shown, `things` all that is there. `now` is the run's clock, in the person's zone.
+    """
+
+    said: str
+    talk: str = ""
+    known: Sequence[str] = ()
+    things: Sequence[Thing] = ()
+    now: datetime | None = None
+    language: str = "en"
+
+
+def grounded(outline: Outline, tools: Iterable[Any], ground: Ground) -> Outline:
+    """The outline without what was made up, and with its dates as far as they reach.
 
     Taken out are: optional texts of a write that share no word with what was said; a write that makes something whose
     title was only copied from what is already there, or a second thing of the same title as another of the plan; a step
-    for each item of a step that lists nothing; a change of something that nobody named and that is due on another day
-    than the one day that was named.
+    for each item of a step that lists nothing; a change of something that was neither named nor meant by its day; every
+    change, when the request is a question.
 
     Args:
         outline: a plan.
-        tools: the catalogue; `effect` and `parameters` of its tools are read.
-        said: the request and the conversation before it.
-        known: the lines about what is already there that the planner was shown.
+        tools: the catalogue; `effect`, `parameters`, `dates` and `options` of its tools are read.
+        ground: what was said and what is there.
     """
     by_name = {tool.name: tool for tool in tools}
-    words = _telling(said)
-    titles = {found["title"].casefold() for line in known if (found := _QUOTED.match(line))}
-    writes = [by_name[s.tool] for s in outline.steps if s.tool in by_name]
-    if not any(getattr(tool, "effect", None) is Effect.WRITE for tool in writes):
+    dates = DatesSaid(ground.said, ground.now, ground.language) if ground.now else None
+    if dates is not None:
+        look = Look(dates.read, partial(_find, ground.things))
+        outline = Outline(tuple(completed(step, by_name, dates, look) for step in outline.steps))
+    words = telling(f"{ground.talk} {ground.said}")
+    titles = {title.casefold() for title in titles_in(ground.known)}
+    used = [by_name[s.tool] for s in outline.steps if s.tool in by_name]
+    if not any(getattr(tool, "effect", None) is Effect.WRITE for tool in used):
         return outline
+    if is_question(ground.said):
+        outline = without(outline, lambda step: writes(by_name.get(step.tool)))
     made_up = partial(_is_made_up, outline=outline, tools=by_name, words=words, titles=titles)
     kept = without(without(outline, made_up), partial(_is_second, outline=outline))
-    kept = without(kept, partial(_is_of_another_day, outline=kept, said=said, words=words, known=known))
+    if dates is not None:
+        meant = Meant(words, dates.days(new_dates(kept, by_name)), ground.things, by_name)
+        kept = Outline(tuple(meant.of_said_day(step) for step in kept.steps))
+        kept = Outline(tuple(meant.of_new_thing(step, kept) for step in kept.steps))
+        kept = without(kept, partial(meant.is_unmeant, outline=kept))
     return Outline(tuple(_trimmed(step, by_name.get(step.tool), words) for step in kept.steps))
+
+
+def _find(things: Sequence[Thing], kind: str, title: str) -> Thing | None:
+    folded = title.casefold()
+    return next((one for one in things if one.kind == kind and one.title.casefold() == folded), None)
+
+
+def titles_in(known: Sequence[str]) -> list[str]:
+    """The titles that lines about what is already there are about."""
+    return [found["title"] for line in known if (found := _QUOTED.match(line))]
 
 
 def _is_made_up(
     step: Step, *, outline: Outline, tools: dict[str, Any], words: list[str], titles: set[str]
 ) -> bool:
-    if step.kind is not StepKind.TOOL or not _writes(tools.get(step.tool)):
+    if step.kind is not StepKind.TOOL or not writes(tools.get(step.tool)):
         return False
     title = step.arguments.get(TITLE)
-    if isinstance(title, str) and title.casefold() in titles and not _shares(title, words):
+    dates = [step.arguments.get(key) for key in getattr(tools[step.tool], "dates", ())]
+    if isinstance(title, str) and title.casefold() in {str(date).casefold() for date in dates}:
+        return True
+    if isinstance(title, str) and title.casefold() in titles and not _is_said(title, words):
         return True
     sources = [found for text in step.placeholders if (found := placeholders.read(text)) and found.each]
-    return any(_writes(tools.get(outline.steps[found.step - 1].tool)) for found in sources if found.step)
+    return any(writes(tools.get(outline.steps[found.step - 1].tool)) for found in sources if found.step)
+
+
+def _is_said(title: str, words: list[str]) -> bool:
+    return all(any(same(word, one) for one in words) for word in telling(title))
 
 
 def _is_second(step: Step, *, outline: Outline) -> bool:
@@ -76,50 +119,8 @@ def _is_second(step: Step, *, outline: Outline) -> bool:
     return same[0].tool != step.tool
 
 
-def _is_of_another_day(
-    step: Step, *, outline: Outline, said: str, words: list[str], known: Sequence[str]
-) -> bool:
-    """Of several things that are changed alike, one that nobody named, of another day than the one that was said."""
-    days = days_in(said)
-    alike = [_line_of(one, known) for one in outline.steps if one.tool == step.tool]
-    if step.kind is not StepKind.TOOL or len(days) != 1 or not any(days_in(line) & days for line in alike):
-        return False
-    line = _line_of(step, known)
-    dated = any(sign.isdigit() for sign in line) or bool(days_in(line))
-    return dated and not days_in(line) & days and not _shares(_named(step), words)
-
-
-def _named(step: Step) -> str:
-    """What a step that changes something calls it by: its first argument."""
-    return next((value for value in step.arguments.values() if isinstance(value, str)), "")
-
-
-def _line_of(step: Step, known: Sequence[str]) -> str:
-    """What the line about the thing that a step changes says behind its title; empty where there is none."""
-    for line in known:
-        found = _QUOTED.match(line)
-        if found and found["title"] == _named(step):
-            return line[found.end("title") + 1 :]
-    return ""
-
-
-def days_in(text: str) -> frozenset[str]:
-    """Which of the days that are said in one word (today, tomorrow) a text names, in any of the tested languages."""
-    return frozenset(meaning for word in words_of(text) if (meaning := _day_words().get(word)))
-
-
-@cache
-def _day_words() -> dict[str, str]:
-    table = tomllib.loads(files("surefoot.planning").joinpath("day_words.toml").read_text(encoding="utf-8"))
-    return {word: meaning for meaning, words in table.items() for word in words}
-
-
-def _writes(tool: Any) -> bool:
-    return getattr(tool, "effect", None) is Effect.WRITE
-
-
 def _trimmed(step: Step, tool: Any, words: list[str]) -> Step:
-    if step.kind is not StepKind.TOOL or not _writes(tool):
+    if step.kind is not StepKind.TOOL or not writes(tool):
         return step
     properties = tool.parameters.get("properties", {})
     optional = set(properties) - set(tool.parameters.get("required", ()))
@@ -147,7 +148,7 @@ def _is_foreign(value: Any, words: list[str]) -> bool:
         return bool(value) and all(_is_foreign(item, words) for item in value)
     if not isinstance(value, str) or any(sign.isdigit() or sign == "<" for sign in value):
         return False
-    return bool(query_words(value)) and not _shares(value, words) and not _is_date(value)
+    return bool(query_words(value)) and not shares(value, words) and not _is_date(value)
 
 
 def _is_date(text: str) -> bool:
@@ -161,17 +162,3 @@ def _is_date(text: str) -> bool:
     except ToolError:
         return False
     return True
-
-
-def _telling(text: str) -> list[str]:
-    return [word for word in query_words(text) if len(word) >= MIN_LETTERS or not word.isascii()]
-
-
-def _shares(text: str, words: list[str]) -> bool:
-    own = _telling(text)
-    return not own or any(_same(word, one) for word in own for one in words)
-
-
-def _same(word: str, other: str) -> bool:
-    shorter, longer = sorted((word, other), key=len)
-    return word == other or (may_be_prefix(shorter) and longer.startswith(shorter))

@@ -6,16 +6,20 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from surefoot.errors import ProviderCapabilityError, SurefootError
 from surefoot.models.types import Capabilities, Completion, LanguageModel, Message, Request
 from surefoot.planning import encodings
+from surefoot.planning.binding import Options, bindings
 from surefoot.planning.encodings import Encoding, Layout, Question, Tools
-from surefoot.planning.grounding import grounded
+from surefoot.planning.grounding import Ground, grounded, titles_in
 from surefoot.planning.outline import Outline
+from surefoot.planning.queries import joined
+from surefoot.planning.things import Thing
+from surefoot.planning.unserved import left_over
 
 if TYPE_CHECKING:
     from surefoot.settings import Settings
@@ -74,7 +78,10 @@ class OutlinePlanner:
         only: Sequence[str] | None = None,
         now: datetime | None = None,
         known: Sequence[str] = (),
+        options: Options | None = None,
+        things: Sequence[Thing] = (),
         complete: Complete | None = None,
+        check: Complete | None = None,
     ) -> PlanResult:
         """The outline for a request. Raises nothing but a cancellation.
 
@@ -85,18 +92,27 @@ class OutlinePlanner:
             only: names of the tools that may be called; the prompt stays the same.
             now: the run's clock, in the person's zone.
             known: lines about things the person already has; shown as data, cut and redacted.
+            options: by tool and argument, the names it can have now; a model that a grammar binds writes only these.
+            things: what the person has; changes of it that nobody asked for are taken out of the plan.
             complete: makes the model call; the model's own `complete` by default.
+            check: makes the second one, about what a bound plan left over; there is none without it.
         """
         skipped = self._skipped(query)
         if skipped:
             return PlanResult(Outline(), skipped=skipped)
-        question = Question(query, dialogue, hint, only, now, known)
+        bound = {} if options is None else bindings(self.catalogue, options, [query, *titles_in(known)])
+        question = Question(query, dialogue, hint, only, now, known, bound, things)
         try:
             able = await self.model.capabilities()
-            return await self._asked(question, able, complete or self.model.complete)
+            return await self._asked(question, able, complete or self.model.complete, check)
         except Exception as error:  # noqa: BLE001 - fail open: whatever is wrong, the turn goes on without a plan
             log.debug("no plan: %s", error)
             return PlanResult(Outline(), failed=reason_of(error))
+
+    def _ground(self, question: Question) -> Ground:
+        talk = "\n".join(message.content for message in question.dialogue)
+        language = self.settings.language or "en"
+        return Ground(question.query, talk, question.known, question.things, question.now, language)
 
     def skips(self, query: str) -> bool:
         """No plan will be made for it, so no model will be asked."""
@@ -108,15 +124,41 @@ class OutlinePlanner:
         least = self.settings.min_query_chars_cjk if has_cjk(query) else self.settings.min_query_chars
         return "too_short" if len(query.strip()) < least else ""
 
-    async def _asked(self, question: Question, able: Capabilities, complete: Complete) -> PlanResult:
+    async def _asked(
+        self, question: Question, able: Capabilities, complete: Complete, check: Complete | None
+    ) -> PlanResult:
         """The plan in the encoding the model can do; free text once when the provider refuses that after all."""
         encoding = encodings.choose(able)
         try:
-            return await self._in(encoding, question, able, complete)
+            result = await self._in(encoding, question, able, complete)
         except ProviderCapabilityError:
             if encoding == "text":
                 raise
             return await self._in("text", question, able, complete)
+        if encoding != "bound" or check is None or result.failed:
+            return result
+        return await self._with_what_was_left(result, question, able, check)
+
+    async def _with_what_was_left(
+        self, result: PlanResult, question: Question, able: Capabilities, check: Complete
+    ) -> PlanResult:
+        """The plan, and what the model says when it is asked once more about wishes that have no call.
+
+        The second call sees the same prefix, that part of the request alone, and may only name what is named there.
+        """
+        rest = left_over(result.outline, self._ground(question), self.catalogue)
+        if not rest.text:
+            return result
+        options = rest.options(self.catalogue)
+        bound = bindings(self.catalogue, options, [rest.text, *(thing.title for thing in rest.things)])
+        lines = [
+            line for line in question.known if set(titles_in([line])) & {one.title for one in rest.things}
+        ]
+        again = replace(
+            question, query=rest.text, known=lines, bindings=bound, things=rest.things, placeholders=False
+        )
+        more = await self._in("bound", again, able, check)
+        return replace(result, outline=joined(result.outline, more.outline, self.settings.max_steps))
 
     async def _in(
         self, encoding: Encoding, question: Question, able: Capabilities, complete: Complete
@@ -137,16 +179,12 @@ class OutlinePlanner:
             completion = await within(seconds, complete, request)
             outline = encodings.read_plan(completion, self.catalogue, encoding, max_steps=settings.max_steps)
             if encoding == "bound":
-                outline = grounded(outline, self.catalogue, _said(question), question.known)
+                outline = grounded(outline, self.catalogue, self._ground(question))
         except ProviderCapabilityError:
             raise
         except Exception as error:  # noqa: BLE001 - see `plan`; here the answer is kept with the reason
             return PlanResult(Outline(), reason_of(error), completion, encoding)
         return PlanResult(outline, None if outline.steps else "empty", completion, encoding)
-
-
-def _said(question: Question) -> str:
-    return "\n".join([*(message.content for message in question.dialogue), question.query])
 
 
 async def within(seconds: float, complete: Complete, request: Request) -> Completion:

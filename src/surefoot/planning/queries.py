@@ -71,6 +71,23 @@ def without(outline: Outline, unwanted: Callable[[Step], bool]) -> Outline:
     return Outline(tuple(_renumbered(step, numbers) for step in kept))
 
 
+def joined(outline: Outline, more: Outline, max_steps: int) -> Outline:
+    """The outline with the calls of another behind its own, none about the same twice, at most `max_steps` in all."""
+    own = [step for step in outline.steps if step.kind is not StepKind.REPLY]
+    known = {_first_of(step) for step in own}
+    new = without(more, lambda step: step.kind is not StepKind.TOOL or _first_of(step) in known)
+    numbers = {number: number + len(own) for number in range(1, len(new.steps) + 1)}
+    room = max_steps - sum(step.kind is StepKind.TOOL for step in own)
+    added = [_renumbered(step, numbers) for step in new.steps[: max(room, 0)]]
+    replies = [step for step in outline.steps if step.kind is StepKind.REPLY]
+    return Outline((*own, *added, *replies)) if added else outline
+
+
+def _first_of(step: Step) -> tuple[str, str]:
+    """What a call is about: its tool and first argument."""
+    return step.tool, repr(next(iter(step.arguments.values()), None)).casefold()
+
+
 def _renumbered(step: Step, numbers: dict[int, int]) -> Step:
     return replace(
         step,

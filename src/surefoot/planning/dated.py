@@ -1,0 +1,102 @@
+"""The date arguments of a plan, put right by reading what was said: how far each reaches, and which are none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from surefoot.planning.dates_said import DatesSaid
+from surefoot.planning.outline import Step, StepKind
+from surefoot.planning.things import Thing
+from surefoot.tools.types import Effect
+
+if TYPE_CHECKING:
+    from surefoot.tools.dates import Moment
+
+UNTIL: Final = frozenset({"bis", "until", "till", "til", "to", "jusqu'a", "jusqua", "jusque", "hasta"})
+"""Words, folded, behind which an end stands and no start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a tool may ask to know whether another call is meant: how a date reads, and what there is of that title."""
+
+    read: Callable[[str], Moment | None]
+    find: Callable[[str, str], Thing | None]
+
+
+def completed(step: Step, tools: Mapping[str, Any], dates: DatesSaid, look: Look) -> Step:
+    """Each date made whole; what is no date left out; another call where the tool says that it is meant."""
+    tool = tools.get(step.tool)
+    if step.kind is not StepKind.TOOL or tool is None:
+        return step
+    values = dict(step.arguments)
+    keys = [key for key in getattr(tool, "dates", ()) if isinstance(values.get(key), str)]
+    _day_elsewhere(values, tool, dates)
+    _one_of_two(values, tool, dates)
+    for key in keys:
+        if key in values and "<" not in values[key]:
+            _put_right(values, key, tool, dates)
+    _day_twice(values, tool, dates)
+    rather = getattr(tool, "rather", None)
+    instead = rather(values, look) if rather else None
+    if instead is not None and instead[0] in tools:
+        return replace(step, tool=instead[0], arguments=instead[1])
+    return replace(step, arguments=values) if values != step.arguments else step
+
+
+def _day_elsewhere(values: dict[str, Any], tool: Any, dates: DatesSaid) -> None:
+    """A day that was put where something else belongs is the day of a start that has only a clock time."""
+    start = values.get("start")
+    for key in getattr(tool, "said", ()):
+        value = values.get(key)
+        if (
+            isinstance(value, str)
+            and isinstance(start, str)
+            and dates.is_day(value)
+            and dates.is_clock(start)
+        ):
+            values["start"] = f"{value} {start}"
+            del values[key]
+
+
+def _day_twice(values: dict[str, Any], tool: Any, dates: DatesSaid) -> None:
+    """A day that the start says is nothing else besides."""
+    start = values.get("start")
+    for key in getattr(tool, "said", ()):
+        value = values.get(key)
+        if (
+            isinstance(value, str)
+            and isinstance(start, str)
+            and value.casefold() in start.casefold()
+            and dates.is_day(value)
+        ):
+            del values[key]
+
+
+def _one_of_two(values: dict[str, Any], tool: Any, dates: DatesSaid) -> None:
+    """A start and an end of the same words are one of the two."""
+    if tool.effect is not Effect.WRITE or "end" not in values or values["end"] != values.get("start"):
+        return
+    if "start" not in tool.parameters.get("required", ()) and dates.word_before(values["end"]) in UNTIL:
+        del values["start"]
+    else:
+        del values["end"]
+
+
+def _put_right(values: dict[str, Any], key: str, tool: Any, dates: DatesSaid) -> None:
+    """The date as far as it reaches; else the part of it that is one; else it was said of something else."""
+    value = values[key]
+    whole = dates.whole(value)
+    if dates.is_date(whole):
+        values[key] = whole
+    elif hanging := dates.hanging(value):
+        values[key] = hanging
+    elif part := dates.part(value):
+        values[key] = part
+    elif key not in tool.parameters.get("required", ()):
+        del values[key]
+        free = [other for other in getattr(tool, "said", ()) if other not in values]
+        if len(free) == 1 and not dates.is_date_word(value):
+            values[free[0]] = value
