@@ -30,7 +30,9 @@ class EventType(StrEnum):
     APPROVAL_NEEDED = "approval.needed"  # call, step, tool, arguments, effect
     APPROVAL_GIVEN = "approval.given"  # call, actor
     APPROVAL_DECLINED = "approval.declined"  # call, actor
-    MODEL_CALLED = "model.called"  # key, purpose, asked, model, finish, prompt_/cached_/output_tokens, seconds, cost
+    MODEL_CALLED = (
+        "model.called"  # key, purpose, asked, model, finish, prompt_/cached_/output_tokens, seconds, cost
+    )
     REPLY = "reply"  # text
     NOTICE = "notice"  # text: something the person should know
     CALL_UNDONE = "call.undone"  # call, by (the undo run)

@@ -6,18 +6,19 @@ request may mean. Then "the meeting on Wednesday" is a title that can be copied.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from surefoot.storage.words import may_be_prefix, query_words, words
+from surefoot.assistant.called import called
+from surefoot.planning.things import Thing
+from surefoot.storage.words import common_words, may_be_prefix, query_words, words
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from surefoot.models.types import Message
     from surefoot.running.session import Session
 
 MAX_LINES = 8
@@ -59,14 +60,25 @@ class _Row:
     text: str
     days: int | None
     idle: bool
+    thing: Thing
 
 
-async def known_lines(session: Session, request: str, talk: str = "") -> tuple[str, ...]:
-    """Lines about the tasks, events and notes that the request, or the conversation before it, may mean."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a plan is told of what is there: `lines` for the prompt, and all `things` for checking the plan."""
+
+    lines: tuple[str, ...]
+    things: tuple[Thing, ...]
+
+
+async def known_now(session: Session, request: str, dialogue: Sequence[Message] = ()) -> Known:
+    """The tasks, events and notes that the request, or the conversation before it, may mean."""
     kits = {tool.kit for tool in session.catalogue}
     now = session.now
     rows = await session.journal.transact(lambda tx: _rows(tx, kits, now))
-    return ranked(rows, request, talk)
+    talk = " ".join(message.content for message in dialogue[-2:])
+    things = tuple(row.thing for row in rows)
+    return Known((*ranked(rows, request, talk), *called(request, dialogue, things)), things)
 
 
 def _rows(tx: Connection, kits: Collection[str], now: datetime) -> list[_Row]:
@@ -101,15 +113,8 @@ def _telling(text: str) -> list[str]:
     return [word for word in query_words(text) if _says_something(word)]
 
 
-@cache
-def _common() -> frozenset[str]:
-    """Short words of the tested languages that stand in half of all titles and say nothing about them."""
-    text = files("surefoot.assistant").joinpath("common_words.txt").read_text(encoding="utf-8")
-    return frozenset(text.split())
-
-
 def _says_something(word: str) -> bool:
-    return word not in _common() and (len(word) >= SHORT_WORD or not word.isascii())
+    return word not in common_words() and (len(word) >= SHORT_WORD or not word.isascii())
 
 
 def _hits(asked: list[str], text: str) -> int:
@@ -140,13 +145,14 @@ def _task(row: Mapping[str, Any], now: datetime) -> _Row:
     word = "overdue since" if days is not None and days < 0 else "due"
     dues = ["", ""] if done or not row["due"] else [f", {word} {when}" for when in _whens(row["due"], now)]
     plain, timed = (f'task "{row["title"]}"{due}{", done" if done else ""}' for due in dues)
-    return _Row(plain, timed, row["title"], days, done)
+    return _Row(plain, timed, row["title"], days, done, Thing("task", row["title"], _day(row["due"], now)))
 
 
 def _event(row: Mapping[str, Any], now: datetime) -> _Row:
     days = _days_off(row["start"], now)
     plain, timed = (f'event "{row["title"]}", {when}' for when in _whens(row["start"], now))
-    return _Row(plain, timed, f"{row['title']} {row['place']}", days, days is None or days < 0)
+    thing = Thing("event", row["title"], _day(row["start"], now))
+    return _Row(plain, timed, f"{row['title']} {row['place']}", days, days is None or days < 0, thing)
 
 
 def _note(row: Mapping[str, Any]) -> _Row:
@@ -155,7 +161,11 @@ def _note(row: Mapping[str, Any]) -> _Row:
     text = " ".join(row["text"].split())
     shown = text if len(text) <= NOTE_CHARS else f"{text[:NOTE_CHARS]}…"
     line = f'note "{row["title"]}"{tags}{": " if shown else ""}{shown}'
-    return _Row(line, line, row["title"], None, True)
+    return _Row(line, line, row["title"], None, True, Thing("note", row["title"], text=row["text"]))
+
+
+def _day(value: str | None, now: datetime) -> date | None:
+    return _local(value, now)[0] if value else None
 
 
 def _days_off(value: str | None, now: datetime) -> int | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot.assistant.answer import Told, answer_request, plain_answer, said
-from surefoot.assistant.context import known_lines
+from surefoot.assistant.context import known_now
 from surefoot.assistant.handover import ENDED_BY, NO_TOOL_CALLS, Handed, left_undone, reports_of, tell_open
 from surefoot.assistant.memory import Memories, diary_entry, remember
+from surefoot.assistant.options import options_now
 from surefoot.assistant.picking import picked
 from surefoot.assistant.router import Router
 from surefoot.assistant.warming import warm_quietly
@@ -93,13 +94,17 @@ class Turn:
         if not planner.skips(query):
             route = await picked(session, self.router, route, query)
             await warm_quietly(self.planner, self.model, session.settings, session.catalogue)
+        known = await known_now(session, query, self.dialogue)
         result = await planner.plan(
             query,
             dialogue=self.dialogue,
             only=route.names,
             now=session.now,
-            known=await known_lines(session, query, talk),
+            known=known.lines,
+            options=await options_now(session),
+            things=known.things,
             complete=self._asker("plan"),
+            check=self._asker("check"),
         )
         self.outline = result.outline
         short = result.skipped == "too_short" and bool(router.rank(query))
