@@ -139,7 +139,7 @@ def test_lists_for_the_persons_own_eyes(noted):
         ),
         "Entered.",
     )
-    noted("ask", "lunch in Rome on 3 May 2031")
+    noted("ask", "lunch in Rome on 3 May 2031; the present is bought")
     assert noted("calendar", "list").out.splitlines() == [
         "  Lunch  Sat 3 May 2031 12:00 to 13:30  Rome",
         "  Trip  Sun 1 Jun 2031 to Tue 3 Jun 2031",

@@ -80,7 +80,7 @@ def test_a_later_edit_is_a_conflict_until_it_is_forced(noted):
     """What somebody changed since is left alone, shown, and exit 1."""
     noted.answers(plan(("updateNote", {"note": "Anna's birthday", "text": "4 May"})), "Changed.")
     first = noted("runs", "--json").json[-1]["short"]
-    noted("ask", "it is on 4 May after all")
+    noted("ask", "Anna's birthday is on 4 May after all")
     for arguments in (("--preview",), ()):
         ran = noted("undo", first, *arguments)
         assert ran.code == 1

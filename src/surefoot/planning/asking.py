@@ -17,14 +17,21 @@ _CLAUSE: Final = re.compile(r"[,:–—]\s*|\s-\s")
 class _Words(NamedTuple):
     asks: frozenset[str]
     offers: tuple[str, ...]
+    openings: frozenset[str]
 
 
 def is_question(text: str) -> bool:
-    """One sentence that ends with a question mark and asks for something: who, what, when, why, how."""
+    """One sentence that ends with a question mark and begins by asking: who, what, when, why, how.
+
+    "Quick one, how many ounces..." is one; "note it, add a task, what else is due?" is not.
+    """
     sentences = [part for part in _MARKS.split(text.strip()) if part.strip()]
     if len(sentences) != 1 or not text.rstrip().endswith(("?", "？")):
         return False
-    return any(_asks(clause) for clause in _CLAUSE.split(sentences[0]))
+    clauses = [clause for clause in _CLAUSE.split(sentences[0]) if clause.strip()]
+    while len(clauses) > 1 and " ".join(words(clauses[0])) in _data().openings:
+        del clauses[0]
+    return bool(clauses) and _asks(clauses[0])
 
 
 def _asks(clause: str) -> bool:
@@ -35,4 +42,4 @@ def _asks(clause: str) -> bool:
 @cache
 def _data() -> _Words:
     table = tomllib.loads(files("surefoot.planning").joinpath("questions.toml").read_text(encoding="utf-8"))
-    return _Words(frozenset(table["asks"]), tuple(table["offers"]))
+    return _Words(frozenset(table["asks"]), tuple(table["offers"]), frozenset(table["openings"]))
