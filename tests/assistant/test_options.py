@@ -14,6 +14,7 @@ import pytest
 
 from models.gbnf import Grammar
 from surefoot import ScriptedModel, tool
+from surefoot.errors import StorageError
 from surefoot.models.families.qwen2_5 import FAMILY
 from surefoot.models.local.requests import grammar_of
 from surefoot.models.types import Binding, Capabilities, Request
@@ -144,6 +145,35 @@ async def test_a_tool_of_ones_own_is_asked_for_its_names():
     assert writes(asked, ("dim_lamp", whole))
     for wrong in ({"lamp": "desk"}, {"due": "2026-04-28"}, {"moods": ["cold"]}, {"moods": []}):
         assert not writes(asked, ("dim_lamp", {**whole, **wrong}))
+
+
+async def test_a_tool_that_cannot_say_what_there_is_leaves_the_name_free():
+    """Whatever it raises, the plan is made; a failing database is no matter of the tool's."""
+
+    def broken(ctx: Context) -> Sequence[str]:
+        raise LookupError(ctx.run)
+
+    @tool(effect="read", options={"lamp": broken})
+    def dim_lamp(lamp: str) -> str:
+        """Dim a lamp."""
+        return lamp
+
+    model = ScriptedModel(plan(("dim_lamp", {"lamp": "kitchen"})), "Ok.", always="Ok.")
+    async with assistant(model, dim_lamp, kits=("tasks",)) as opened:
+        await opened.ask("dim the lamp in the kitchen")
+    assert "dim_lamp" not in plans(model)[0].bindings
+
+    def failing(ctx: Context) -> Sequence[str]:
+        raise StorageError(f"no disk for {ctx.call}")
+
+    @tool(effect="read", options={"lamp": failing})
+    def light(lamp: str) -> str:
+        """Light a lamp."""
+        return lamp
+
+    async with assistant(ScriptedModel(always="Ok."), light, kits=("tasks",)) as opened:
+        with pytest.raises(StorageError, match="no disk"):
+            await opened.ask("light the lamp in the kitchen")
 
 
 async def test_without_tools_that_name_things_nothing_is_asked():

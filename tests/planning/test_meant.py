@@ -38,6 +38,15 @@ def unmeant(said, *steps, days=()):
     return [at for at, step in enumerate(steps) if found.is_unmeant(step, outline)]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("TV reparieren", ["tv", "reparieren"]), ("PC to the shop", ["pc", "shop"]), ("go to it", [])],
+)
+def test_short_names_in_capitals_tell(text, words):
+    """`TV` names a thing; articles and prepositions of two letters do not."""
+    assert telling(text) == words
+
+
 RENT, FENCE = call("completeTask", task="Pay rent"), call("completeTask", task="Zaun streichen")
 
 

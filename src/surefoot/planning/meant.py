@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -12,6 +13,7 @@ from surefoot.planning.things import Thing
 from surefoot.storage.words import common_words, may_be_prefix, query_words, words
 from surefoot.tools.types import Effect
 
+_SHORT_NAME: Final = re.compile(r"\b[A-Z]{2}\b")
 MIN_LETTERS: Final = 3
 """Shorter words, in scripts with spaces, are articles and prepositions: sharing one means nothing."""
 
@@ -134,8 +136,9 @@ def writes(tool: Any) -> bool:
 
 
 def telling(text: str) -> list[str]:
-    """The words of a text that say something about it."""
-    found = (word for word in query_words(text) if len(word) >= MIN_LETTERS or not word.isascii())
+    """The words of a text that say something about it; of the short ones those in capitals (`TV`, `PC`)."""
+    names = {word.casefold() for word in _SHORT_NAME.findall(text)}
+    found = (w for w in query_words(text) if len(w) >= MIN_LETTERS or not w.isascii() or w in names)
     return [word for word in found if word not in common_words()]
 
 

@@ -91,7 +91,7 @@ def _longer(arguments: dict[str, Any], look: Look) -> tuple[str, dict[str, Any]]
     """A note that is there is not written a second time: with its whole text and more, it is changed."""
     title, text = arguments.get("title"), arguments.get("text")
     there = look.find("note", title) if isinstance(title, str) and isinstance(text, str) else None
-    if there is None or not set(words(there.text)) <= set(words(str(text))):
+    if there is None or arguments.get("tags") or not set(words(there.text)) <= set(words(str(text))):
         return None
     return "updateNote", {"note": there.title, "text": text}
 
