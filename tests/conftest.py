@@ -16,7 +16,9 @@ from network_guard import block_network
 from surefoot.redaction import secrets
 
 settings.register_profile("surefoot", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("surefoot")  # how long an example takes says something of the machine, nothing of the code
+settings.load_profile(
+    "surefoot"
+)  # how long an example takes says something of the machine, nothing of the code
 
 KEY_ENDINGS = ("_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 OUR_PREFIXES = ("SUREFOOT_", "OLLAMA_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "HF_")
