@@ -263,4 +263,4 @@ def test_a_long_request_is_looked_through_to_a_limit(before, found):
 def test_the_days_of_a_part_are_those_that_stand_in_it(part, used, days):
     """Only such as name a day, and that no value was copied from."""
     dates = said("call Ann tomorrow. paint on Friday, and more at nine")
-    assert dates.within(part, used) == days
+    assert dates.days(used, part=part) == days

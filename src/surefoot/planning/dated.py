@@ -48,31 +48,24 @@ def completed(step: Step, tools: Mapping[str, Any], dates: DatesSaid, look: Look
 
 def _day_elsewhere(values: dict[str, Any], tool: Any, dates: DatesSaid) -> None:
     """A day that was put where something else belongs is the day of a start that has only a clock time."""
-    start = values.get("start")
-    for key in getattr(tool, "said", ()):
-        value = values.get(key)
-        if (
-            isinstance(value, str)
-            and isinstance(start, str)
-            and dates.is_day(value)
-            and dates.is_clock(start)
-        ):
-            values["start"] = f"{value} {start}"
-            del values[key]
+    for key in _days_elsewhere(values, tool, dates):
+        if dates.is_clock(values["start"]):
+            values["start"] = f"{values.pop(key)} {values['start']}"
 
 
 def _day_twice(values: dict[str, Any], tool: Any, dates: DatesSaid) -> None:
     """A day that the start says is nothing else besides."""
-    start = values.get("start")
-    for key in getattr(tool, "said", ()):
-        value = values.get(key)
-        if (
-            isinstance(value, str)
-            and isinstance(start, str)
-            and value.casefold() in start.casefold()
-            and dates.is_day(value)
-        ):
+    for key in _days_elsewhere(values, tool, dates):
+        if values[key].casefold() in values["start"].casefold():
             del values[key]
+
+
+def _days_elsewhere(values: dict[str, Any], tool: Any, dates: DatesSaid) -> list[str]:
+    """Arguments beside a start that are copied, and are days."""
+    if not isinstance(values.get("start"), str):
+        return []
+    said = [key for key in getattr(tool, "said", ()) if isinstance(values.get(key), str)]
+    return [key for key in said if dates.is_day(values[key])]
 
 
 def _one_of_two(values: dict[str, Any], tool: Any, dates: DatesSaid) -> None:

@@ -144,44 +144,39 @@ class DatesSaid:
         """What a text means as a date; None where it is none."""
         return self._resolved(text, self._now)
 
-    def days(self, used: Iterable[str] = ()) -> frozenset[date]:
+    def days(self, used: Iterable[str] = (), *, part: str = "") -> frozenset[date]:
         """Every day that a date of the text covers, spans of up to a month day by day.
 
         Args:
             used: values of the plan; a date that one of them was copied from is left out.
+            part: only the dates of this part of the text that name a weekday, a month, or say "tomorrow".
         """
-        taken = self._taken(used)
-        found = [days for place, days in self._days.items() if taken.isdisjoint(place.words)]
+        from surefoot.tools.dates.words import names_day
+
+        taken, inside = self._taken(used), self._inside(part)
+        found = [
+            days
+            for place, days in self._days.items()
+            if taken.isdisjoint(place.words)
+            and (not part or (inside.issuperset(place.words) and names_day(self._text(place))))
+        ]
         return frozenset().union(*found)
 
     def is_used(self, part: str, values: Iterable[str]) -> bool:
         """A value was copied from this part of the text."""
-        start = self._said.find(part)
-        inside = {at for at, word in enumerate(self._words) if start <= word.start() < start + len(part)}
+        inside = self._inside(part)
         places = [place for value in values if (place := self._find(value))]
         return any(inside.issuperset(place.words) for place in places)
+
+    def _inside(self, part: str) -> set[int]:
+        """Places of the words of a part."""
+        start = self._said.find(part)
+        return {at for at, word in enumerate(self._words) if start <= word.start() < start + len(part)}
 
     def _taken(self, used: Iterable[str]) -> set[int]:
         """Places of words that were copied into a value."""
         written = {word.strip(_EDGES).casefold() for value in used for word in value.split()}
         return {at for at, core in enumerate(self._cores) if core in written}
-
-    def within(self, part: str, used: Iterable[str] = ()) -> frozenset[date]:
-        """The same for a part of the text, of dates that name a weekday, a month, or say "tomorrow"."""
-        from surefoot.tools.dates.words import names_day
-
-        start = self._said.find(part)
-        end = start + len(part)
-        taken = self._taken(used)
-        found = [
-            days
-            for place, days in self._days.items()
-            if names_day(self._text(place))
-            and self._words[place.first].start() >= start
-            and self._words[place.first].start() + len(self._text(place)) <= end
-            and taken.isdisjoint(place.words)
-        ]
-        return frozenset().union(*found)
 
     @cached_property
     def _days(self) -> dict[_Place, frozenset[date]]:

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 from surefoot.planning import placeholders
 from surefoot.planning.asking import is_question
 from surefoot.planning.dated import Look, completed
 from surefoot.planning.dates_said import DatesSaid
-from surefoot.planning.meant import Meant, new_dates, same, shares, telling, writes
+from surefoot.planning.meant import Meant, all_said, new_dates, shares, telling, writes
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.queries import without
 from surefoot.planning.things import Thing
@@ -30,7 +30,7 @@ _QUOTED: Final = re.compile(r'^[a-z]+ "(?P<title>.*?)"(?:[ ,:\[]|$)')
 """The title in a line about something that is already there."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ground:
     """What a plan is held against.
 
@@ -44,6 +44,11 @@ class Ground:
     things: Sequence[Thing] = ()
     now: datetime | None = None
     language: str = "en"
+
+    @cached_property
+    def dates(self) -> DatesSaid | None:
+        """The dates of the request, read once; None without a clock."""
+        return DatesSaid(self.said, self.now, self.language) if self.now else None
 
 
 def grounded(outline: Outline, tools: Iterable[Any], ground: Ground) -> Outline:
@@ -60,7 +65,7 @@ def grounded(outline: Outline, tools: Iterable[Any], ground: Ground) -> Outline:
         ground: what was said and what is there.
     """
     by_name = {tool.name: tool for tool in tools}
-    dates = DatesSaid(ground.said, ground.now, ground.language) if ground.now else None
+    dates = ground.dates
     if dates is not None:
         look = Look(dates.read, partial(_find, ground.things))
         outline = Outline(tuple(completed(step, by_name, dates, look) for step in outline.steps))
@@ -100,14 +105,10 @@ def _is_made_up(
     dates = [step.arguments.get(key) for key in getattr(tools[step.tool], "dates", ())]
     if isinstance(title, str) and title.casefold() in {str(date).casefold() for date in dates}:
         return True
-    if isinstance(title, str) and title.casefold() in titles and not _is_said(title, words):
+    if isinstance(title, str) and title.casefold() in titles and not all_said(telling(title), words):
         return True
     sources = [found for text in step.placeholders if (found := placeholders.read(text)) and found.each]
     return any(writes(tools.get(outline.steps[found.step - 1].tool)) for found in sources if found.step)
-
-
-def _is_said(title: str, words: list[str]) -> bool:
-    return all(any(same(word, one) for one in words) for word in telling(title))
 
 
 def _is_second(step: Step, *, outline: Outline) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any, Final
@@ -38,8 +38,8 @@ class Meant:
 
     def is_unmeant(self, step: Step, outline: Outline) -> bool:
         """It changes something that nobody meant, or only for a word that another thing shares."""
-        thing = self.thing_of(step)
-        if thing is None or not writes(self._tools.get(step.tool)):
+        thing = self.changed_by(step)
+        if thing is None:
             return False
         others = [one for one in outline.steps if one is not step and self._is_changed_on_purpose(one)]
         if not self._is_meant(thing):
@@ -51,8 +51,8 @@ class Meant:
 
         "Note that the paint is matt. Label it home": a bound model can only name a note that is there already.
         """
-        thing = self.thing_of(step)
-        if thing is None or not writes(self._tools.get(step.tool)) or self._is_meant(thing):
+        thing = self.changed_by(step)
+        if thing is None or self._is_meant(thing):
             return step
         kit = self._tools[step.tool].kit
         before = outline.steps[: outline.steps.index(step)]
@@ -68,36 +68,34 @@ class Meant:
 
     def of_said_day(self, step: Step) -> Step:
         """The step, about the thing of the day that was said, where several share the word that names it."""
-        thing = self.thing_of(step)
-        if thing is None or not writes(self._tools.get(step.tool)) or thing.day in self._days:
-            return step
-        if self._is_fully_said(thing.title):
+        thing = self.changed_by(step)
+        if thing is None or thing.day in self._days or self._is_fully_said(thing.title):
             return step
         own = [one for one in self._things if one.kind == thing.kind and one.day in self._days]
-        naming = [word for word in self._said if any(same(word, one) for one in telling(thing.title))]
+        naming = [word for word in self._said if is_in(word, telling(thing.title))]
         rivals = {one.title for one in own if telling(one.title) and shares(one.title, naming)}
         if len(rivals) != 1:
             return step
         return replace(step, arguments={**step.arguments, thing.kind: rivals.pop()})
 
     def thing_of(self, step: Step) -> Thing | None:
-        """What a step changes."""
-        keys = getattr(self._tools.get(step.tool), "options", {}) if step.kind is StepKind.TOOL else {}
-        return next(
-            (one for one in self._things if one.kind in keys and step.arguments.get(one.kind) == one.title),
-            None,
-        )
+        """What a step names."""
+        return thing_of(step, self._things, self._tools)
+
+    def changed_by(self, step: Step) -> Thing | None:
+        """The same of a step that can be taken back."""
+        return changed_by(step, self._things, self._tools)
 
     def _is_changed_on_purpose(self, step: Step) -> bool:
-        thing = self.thing_of(step)
-        return thing is not None and writes(self._tools.get(step.tool)) and self._is_meant(thing)
+        thing = self.changed_by(step)
+        return thing is not None and self._is_meant(thing)
 
     def _is_meant(self, thing: Thing) -> bool:
         return shares(thing.title, self._said) or thing.day in self._days
 
     def _is_fully_said(self, title: str) -> bool:
         own = telling(title)
-        return bool(own) and all(any(same(word, one) for one in self._said) for word in own)
+        return bool(own) and all_said(own, self._said)
 
     def _is_shadow_of(self, step: Step, thing: Thing, other: Step) -> bool:
         """The same date was given to something that was said in full, or that is new: one wish became two changes."""
@@ -116,18 +114,31 @@ class Meant:
         """The request says "my next appointment": something of this kind is meant."""
         aliases = getattr(self._tools.get(step.tool), "aliases", ())
         names = {word for alias in aliases for word in words(alias)}
-        return any(same(word, name) for word in self._said for name in names)
+        return any(is_in(word, names) for word in self._said)
+
+
+def thing_of(step: Step, things: Sequence[Thing], tools: Mapping[str, Any]) -> Thing | None:
+    """The thing that a step names."""
+    keys = getattr(tools.get(step.tool), "options", {}) if step.kind is StepKind.TOOL else {}
+    return next(
+        (one for one in things if one.kind in keys and step.arguments.get(one.kind) == one.title), None
+    )
+
+
+def changed_by(step: Step, things: Sequence[Thing], tools: Mapping[str, Any]) -> Thing | None:
+    """The thing that a step changes, where it can be taken back."""
+    return thing_of(step, things, tools) if writes(tools.get(step.tool)) else None
+
+
+def dates_of(step: Step, tools: Mapping[str, Any]) -> list[str]:
+    """The texts of a step's date arguments."""
+    keys = getattr(tools.get(step.tool), "dates", ())
+    return [value for key in keys if isinstance(value := step.arguments.get(key), str)]
 
 
 def new_dates(outline: Outline, tools: Mapping[str, Any]) -> list[str]:
     """The dates that the writes of a plan set: they say where something goes, not which one is meant."""
-    return [
-        value
-        for step in outline.steps
-        if writes(tools.get(step.tool))
-        for key in getattr(tools[step.tool], "dates", ())
-        if isinstance(value := step.arguments.get(key), str)
-    ]
+    return [text for step in outline.steps if writes(tools.get(step.tool)) for text in dates_of(step, tools)]
 
 
 def writes(tool: Any) -> bool:
@@ -145,7 +156,17 @@ def telling(text: str) -> list[str]:
 def shares(text: str, said: list[str]) -> bool:
     """A telling word of the text was said; true where it has none."""
     own = telling(text)
-    return not own or any(same(word, one) for word in own for one in said)
+    return not own or any(is_in(word, said) for word in own)
+
+
+def all_said(own: Iterable[str], said: Iterable[str]) -> bool:
+    """Every one of these words was said."""
+    return all(is_in(word, said) for word in own)
+
+
+def is_in(word: str, said: Iterable[str]) -> bool:
+    """The word was said, perhaps in another form."""
+    return any(same(word, one) for one in said)
 
 
 def same(word: str, other: str) -> bool:

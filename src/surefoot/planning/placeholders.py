@@ -63,7 +63,7 @@ def find(value: Any, before: int) -> tuple[tuple[Placeholder, ...], bool]:
     """The placeholders in a value of step number `before`, without repeats, and whether one names no earlier step."""
     found: dict[str, Placeholder] = {}
     astray = False
-    for text in _texts(value):
+    for text in texts_in(value):
         for placeholder in _in_text(text):
             if placeholder.step < before:
                 found[placeholder.text] = placeholder
@@ -81,16 +81,18 @@ def _in_text(text: str) -> Iterator[Placeholder]:
             yield placeholder
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any, *, keys: bool = True) -> Iterator[str]:
+    """Every text inside a JSON value, the keys of objects too unless they are left out."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield str(key)
-            yield from _texts(item)
+            if keys:
+                yield str(key)
+            yield from texts_in(item, keys=keys)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from texts_in(item, keys=keys)
 
 
 def fill(value: Any, found: Mapping[str, Any]) -> Any:

@@ -19,7 +19,7 @@ from surefoot.planning.grounding import Ground, grounded, titles_in
 from surefoot.planning.outline import Outline
 from surefoot.planning.queries import joined
 from surefoot.planning.things import Thing
-from surefoot.planning.unserved import left_over
+from surefoot.planning.unserved import Unserved, left_over
 
 if TYPE_CHECKING:
     from surefoot.settings import Settings
@@ -129,26 +129,25 @@ class OutlinePlanner:
     ) -> PlanResult:
         """The plan in the encoding the model can do; free text once when the provider refuses that after all."""
         encoding = encodings.choose(able)
+        ground = self._ground(question)
         try:
-            result = await self._in(encoding, question, able, complete)
+            result = await self._in(encoding, question, ground, able, complete)
         except ProviderCapabilityError:
             if encoding == "text":
                 raise
-            return await self._in("text", question, able, complete)
+            return await self._in("text", question, ground, able, complete)
         if encoding != "bound" or check is None or result.failed:
             return result
-        return await self._with_what_was_left(result, question, able, check)
+        rest = left_over(result.outline, ground, self.catalogue)
+        return await self._with(rest, result, question, able, check) if rest.text else result
 
-    async def _with_what_was_left(
-        self, result: PlanResult, question: Question, able: Capabilities, check: Complete
+    async def _with(
+        self, rest: Unserved, result: PlanResult, question: Question, able: Capabilities, check: Complete
     ) -> PlanResult:
         """The plan, and what the model says when it is asked once more about wishes that have no call.
 
         The second call sees the same prefix, that part of the request alone, and may only name what is named there.
         """
-        rest = left_over(result.outline, self._ground(question), self.catalogue)
-        if not rest.text:
-            return result
         options = rest.options(self.catalogue)
         bound = bindings(self.catalogue, options, [rest.text, *(thing.title for thing in rest.things)])
         lines = [
@@ -157,11 +156,16 @@ class OutlinePlanner:
         again = replace(
             question, query=rest.text, known=lines, bindings=bound, things=rest.things, placeholders=False
         )
-        more = await self._in("bound", again, able, check)
+        more = await self._in("bound", again, self._ground(again), able, check)
         return replace(result, outline=joined(result.outline, more.outline, self.settings.max_steps))
 
     async def _in(
-        self, encoding: Encoding, question: Question, able: Capabilities, complete: Complete
+        self,
+        encoding: Encoding,
+        question: Question,
+        ground: Ground,
+        able: Capabilities,
+        complete: Complete,
     ) -> PlanResult:
         settings = self.settings
         seconds = time_out(settings, able)
@@ -179,7 +183,7 @@ class OutlinePlanner:
             completion = await within(seconds, complete, request)
             outline = encodings.read_plan(completion, self.catalogue, encoding, max_steps=settings.max_steps)
             if encoding == "bound":
-                outline = grounded(outline, self.catalogue, self._ground(question))
+                outline = grounded(outline, self.catalogue, ground)
         except ProviderCapabilityError:
             raise
         except Exception as error:  # noqa: BLE001 - see `plan`; here the answer is kept with the reason

@@ -6,15 +6,15 @@ Found by code; what to do about them is asked once more, of these parts of the r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from surefoot.planning.asking import is_question
-from surefoot.planning.dates_said import DatesSaid
 from surefoot.planning.grounding import Ground
-from surefoot.planning.meant import Meant, same, telling, writes
-from surefoot.planning.outline import Outline, Step, StepKind
+from surefoot.planning.meant import all_said, changed_by, dates_of, is_in, telling
+from surefoot.planning.outline import Outline, StepKind
+from surefoot.planning.placeholders import texts_in
 from surefoot.planning.things import Thing
 from surefoot.storage.words import words
 
@@ -56,22 +56,24 @@ def left_over(outline: Outline, ground: Ground, catalogue: Iterable[Any]) -> Uns
         catalogue: the tools.
     """
     steps = [step for step in outline.steps if step.kind is StepKind.TOOL]
-    if not steps or ground.now is None or is_question(ground.said):
+    dates = ground.dates
+    if not steps or dates is None or is_question(ground.said):
         return Unserved()
-    said, things = ground.said, ground.things
-    dates = DatesSaid(said, ground.now, ground.language)
     tools = {tool.name: tool for tool in catalogue}
-    used = _used(steps)
+    values = [text for step in steps for text in texts_in(step.arguments, keys=False)]
+    used = {word for text in values for word in words(text)}
+    copied = [text for step in steps for text in dates_of(step, tools)]
+    touched = {thing.day for step in steps if (thing := changed_by(step, ground.things, tools))}
+    titles = [(thing, telling(thing.title)) for thing in ground.things]
     found: dict[str, list[Thing]] = {}
-    copied = list(_dates_of(steps, tools))
-    for part in parts_of(said):
+    for part in parts_of(ground.said):
         if dates.is_used(part, copied):
             continue
-        named = [thing for thing in things if _is_named(thing, part)]
-        left = [thing for thing in named if not _are_used(_said_of(thing, part), used)]
+        named = _named(part, titles)
+        left = [thing for thing, said in named if not all_said(said, used)]
         if left and len(left) == len(named):
             found[part] = left
-        elif not named and _has_unused_date(part, said, dates, steps, things, tools):
+        elif not named and (days := dates.days(values, part=part)) and not days & touched:
             found[part] = []
     if not 0 < len(found) <= MOST:
         return Unserved()
@@ -83,57 +85,8 @@ def parts_of(said: str) -> list[str]:
     return [bare for part in _BREAK.split(said) if (bare := part.strip(" ,;:"))]
 
 
-def _is_named(thing: Thing, part: str) -> bool:
-    """Every telling word of the title stands in the part, or two of them."""
-    said = _said_of(thing, part)
-    return bool(said) and len(said) >= min(len(set(telling(thing.title))), ENOUGH)
-
-
-def _are_used(said: set[str], used: set[str]) -> bool:
-    return all(any(same(word, one) for one in used) for word in said)
-
-
-def _said_of(thing: Thing, part: str) -> set[str]:
-    """The telling words of a title that stand in the part."""
+def _named(part: str, titles: Sequence[tuple[Thing, list[str]]]) -> list[tuple[Thing, set[str]]]:
+    """The things that the part names, with the words that do: all that tell of the title, or two of them."""
     there = telling(part)
-    return {word for word in telling(thing.title) if any(same(word, one) for one in there)}
-
-
-def _dates_of(steps: Sequence[Step], tools: Mapping[str, Any]) -> Iterator[str]:
-    for step in steps:
-        for key in getattr(tools.get(step.tool), "dates", ()):
-            if isinstance(value := step.arguments.get(key), str):
-                yield value
-
-
-def _used(steps: Sequence[Step]) -> set[str]:
-    return {word for step in steps for text in _texts(step.arguments) for word in words(text)}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-
-
-def _has_unused_date(
-    part: str,
-    said: str,
-    dates: DatesSaid,
-    steps: Sequence[Step],
-    things: Sequence[Thing],
-    tools: Mapping[str, Any],
-) -> bool:
-    """A day of this part is no step's date, and no changed thing lies on it."""
-    values = [text for step in steps for text in _texts(step.arguments)]
-    days = dates.within(part, used=values)
-    meant = Meant(telling(said), frozenset(), things, tools)
-    touched = {
-        thing.day for step in steps if writes(tools.get(step.tool)) and (thing := meant.thing_of(step))
-    }
-    return bool(days) and not days & touched
+    found = ((thing, own, {word for word in own if is_in(word, there)}) for thing, own in titles)
+    return [(thing, said) for thing, own, said in found if said and len(said) >= min(len(set(own)), ENOUGH)]
