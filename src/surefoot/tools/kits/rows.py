@@ -68,9 +68,9 @@ class Rows:
             .where(named == bindparam("wanted"), table.c.deleted == bindparam("gone"))
             .order_by(table.c.id)
         )
-        self._titles = Prepared(
-            select(table.c.id, named).where(table.c.deleted == bindparam("gone")).order_by(table.c.id)
-        )
+        titles = select(table.c.id, named).where(table.c.deleted == bindparam("gone")).order_by(table.c.id)
+        self._titles = Prepared(titles)
+        self._few_titles = Prepared(titles.limit(MOST_OFFERED + 1))  # one more says that there are too many
 
     # --- reading ---------------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Rows:
 
     def titles(self, ctx: Context) -> list[str] | None:
         """The titles of all that lives, for arguments that name one; None when there are too many to choose from."""
-        return offered([str(title) for _, title in self._titles.rows(ctx.open_tx, gone=False)])
+        return offered([str(title) for _, title in self._few_titles.rows(ctx.open_tx, gone=False)])
 
     def target_ids(self, ctx: Context, reference: str) -> list[str]:
         """The id of what this call means, deleted or not; empty where there is none (the call itself will say so)."""

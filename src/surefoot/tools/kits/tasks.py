@@ -15,6 +15,7 @@ from surefoot.tools.decorator import tool
 from surefoot.tools.kits import when
 from surefoot.tools.kits.rows import (
     LIST_LIMIT,
+    MOST_OFFERED,
     Row,
     Rows,
     listed,
@@ -34,10 +35,13 @@ if TYPE_CHECKING:
 ROWS = Rows(tasks, "task")
 OPEN, DONE, OVERDUE = "open", "done", "overdue"
 
-_LIVING = Prepared(
-    select(tasks)
-    .where(tasks.c.deleted == bindparam("gone"))
-    .order_by(tasks.c.due.is_(None), tasks.c.due, tasks.c.created_at, tasks.c.id)
+_ORDER = (tasks.c.due.is_(None), tasks.c.due, tasks.c.created_at, tasks.c.id)
+_LIVING = Prepared(select(tasks).where(tasks.c.deleted == bindparam("gone")).order_by(*_ORDER))
+_TITLES = Prepared(
+    select(tasks.c.title)
+    .where(tasks.c.deleted == bindparam("gone"), tasks.c.status == bindparam("wanted"))
+    .order_by(*_ORDER)
+    .limit(MOST_OFFERED + 1)  # one more says that there are too many
 )
 
 _ALIASES = ("task", "todo", "to-do", "reminder", "aufgabe", "erinnerung", "tâche", "rappel", "tarea", "recordatorio",
@@ -59,11 +63,11 @@ def list_rows(tx: Connection, window: Window | None = None, status: str = "all")
 
 
 def _open_titles(ctx: Context) -> list[str] | None:
-    return offered([row["title"] for row in list_rows(ctx.open_tx, status=OPEN)])
+    return offered([str(title) for (title,) in _TITLES.rows(ctx.open_tx, gone=False, wanted=OPEN)])
 
 
 def _done_titles(ctx: Context) -> list[str] | None:
-    return offered([row["title"] for row in list_rows(ctx.open_tx, status=DONE)])
+    return offered([str(title) for (title,) in _TITLES.rows(ctx.open_tx, gone=False, wanted=DONE)])
 
 
 _APPOINTMENT = frozenset(
