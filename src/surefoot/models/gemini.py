@@ -25,7 +25,7 @@ from surefoot.models.http import Deadline
 from surefoot.models.keys import Key, find_key, need_key
 from surefoot.models.networks import is_local_host
 from surefoot.models.outgoing import mend_history, tools_of
-from surefoot.models.streamed import Pieces, StreamedModel
+from surefoot.models.streamed import Pieces, StreamedModel, adapting
 from surefoot.models.types import Capabilities, Piece, Request
 
 if TYPE_CHECKING:
@@ -115,18 +115,9 @@ class GeminiModel(StreamedModel):
 
     async def _attempt(self, request: Request, deadline: Deadline) -> Pieces:
         self._check_generates()
-        begun = False
-        while True:
-            try:
-                async with aclosing(self._once(request, deadline)) as pieces:
-                    async for piece in pieces:
-                        begun = True
-                        yield piece
-            except ProviderRequestError as error:
-                if begun or not self._adapts(error):
-                    raise
-            else:
-                return
+        async with aclosing(adapting(lambda: self._once(request, deadline), self._adapts)) as pieces:
+            async for piece in pieces:
+                yield piece
 
     def _check_generates(self) -> None:
         methods = _methods(self._card)

@@ -27,7 +27,7 @@ from surefoot.models.outgoing import choice_schema, mend_history, names_in, tool
 from surefoot.models.refusals import read_object, shorten
 from surefoot.models.replies import Gathered, finish
 from surefoot.models.routes import Route
-from surefoot.models.streamed import Pieces, StreamedModel
+from surefoot.models.streamed import Pieces, StreamedModel, adapting
 from surefoot.models.types import Capabilities, FinishReason, Message, Piece, Request, ToolCall, Usage
 
 HOSTED_SECONDS = 120.0
@@ -141,20 +141,12 @@ class OpenAICompatibleModel(StreamedModel):
             return None
 
     async def _attempt(self, request: Request, deadline: Deadline) -> Pieces:
-        begun = False
-        while True:
-            try:
-                async with aclosing(self._once(request, deadline)) as pieces:
-                    async for piece in pieces:
-                        begun = True
-                        yield piece
-            except ProviderRequestError as error:
-                if begun or not self._adapts(error):
-                    raise
-            except ModelNotFoundError as error:
-                raise await self._not_found(error, deadline) from error
-            else:
-                return
+        try:
+            async with aclosing(adapting(lambda: self._once(request, deadline), self._adapts)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except ModelNotFoundError as error:
+            raise await self._not_found(error, deadline) from error
 
     def _adapts(self, error: ProviderRequestError) -> bool:
         """The server refused an optional field that was sent; it is left out from now on."""

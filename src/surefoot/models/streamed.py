@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 
-from surefoot.errors import ProviderUnavailableError
+from surefoot.errors import ProviderRequestError, ProviderUnavailableError
 from surefoot.models.checks import check_request, seconds_allowed
 from surefoot.models.http import Deadline, ProviderClient
 from surefoot.models.types import Capabilities, Completion, Piece, Request
 
 Pieces = AsyncGenerator[Piece, None]
+
+
+async def adapting(once: Callable[[], Pieces], adapts: Callable[[ProviderRequestError], bool]) -> Pieces:
+    """One attempt, made again as long as nothing has come and a refusal can be adapted to.
+
+    Args:
+        once: asks the provider.
+        adapts: leaves out what the provider refused; False when there is nothing to leave out.
+    """
+    begun = False
+    while True:
+        try:
+            async with aclosing(once()) as pieces:
+                async for piece in pieces:
+                    begun = True
+                    yield piece
+        except ProviderRequestError as error:
+            if begun or not adapts(error):
+                raise
+        else:
+            return
 
 
 class StreamedModel(ABC):
