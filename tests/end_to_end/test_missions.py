@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from surefoot.tools.kits.tables import calendar_events, quiz_questions, tasks
 from surefoot.tools.kits.tables import notes as note_rows
 from surefoot.tools.kits.tables import quizzes as quiz_rows
 from surefoot.tools.types import Actor
+from tools.web_server import serving
 
 TABLES = (note_rows, tasks, calendar_events, quiz_rows, quiz_questions, article_rows)
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
@@ -291,14 +291,8 @@ def served() -> Iterator[Feeds]:
 
         def log_message(self, *args: Any) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    made.url = f"http://127.0.0.1:{server.server_port}"
-    yield made
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Handler) as made.url:
+        yield made
 
 
 def save_each(request: Request) -> list[ToolCall]:

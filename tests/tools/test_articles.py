@@ -6,11 +6,10 @@ import contextlib
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +28,7 @@ from surefoot.tools.kits.fetching import MAX_BYTES, Fetched
 from surefoot.tools.types import Context
 
 from .harness import NOW, Bench, context
+from .web_server import serving
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -70,15 +70,8 @@ def site() -> Iterator[Site]:
 
         def log_message(self, *args: Any) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    made.url = f"http://127.0.0.1:{server.server_port}"
-    yield made
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Handler) as made.url:
+        yield made
 
 
 @pytest.fixture

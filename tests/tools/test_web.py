@@ -10,7 +10,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -28,6 +28,7 @@ from surefoot.tools.kits.web import fetch_page, web_search
 from surefoot.tools.types import Context
 
 from .harness import context
+from .web_server import serving
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -78,15 +79,8 @@ def site() -> Iterator[Site]:
 
         def log_message(self, *args: Any) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    made.url = f"http://127.0.0.1:{server.server_port}"
-    yield made
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Handler) as made.url:
+        yield made
 
 
 def allowed(site: Site, folder: Path) -> Context:
