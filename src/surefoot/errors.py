@@ -28,7 +28,8 @@
     │   ├── InputError               a value that cannot be used
     │   │   ├── ArgumentError            a tool's arguments do not fit its schema
     │   │   ├── SettingsError            a setting or the settings file
-    │   │   └── AddressRefusedError      an address the policy does not allow
+    │   │   ├── AddressRefusedError      an address the policy does not allow
+    │   │   └── FlowInvalidError         a flow that the checker refuses
     │   ├── UnreadableInputError     a file or text that cannot be read at all
     │   ├── NotFoundError            no run, note, task or file of that name
     │   ├── AmbiguousError           several things fit the name
@@ -288,6 +289,12 @@ class AddressRefusedError(InputError):
     """The address policy does not allow this address."""
 
     code = "address_refused"
+
+
+class FlowInvalidError(InputError):
+    """A flow cannot be used as it is; details hold `problems`, each with `path`, `code`, `message` and `line`."""
+
+    code = "flow_invalid"
 
 
 class UnreadableInputError(PersonError):

@@ -1,0 +1,190 @@
+"""What a flow means, checked while its shape is walked: names, secrets, conditions, labels, places, consequences.
+
+Some rules need the whole flow (is a name filled later? is there a stop?). Their findings wait in the list, at their
+place, until the walk is over, so that all problems come in the order of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from surefoot.flows._places import place_problem
+from surefoot.flows._shown import listed, shown
+from surefoot.flows.facts import FactNames
+from surefoot.flows.problems import Problem
+from surefoot.flows.scope import nearest
+from surefoot.flows.shape import Listener, Place
+from surefoot.flows.steps import PartType
+from surefoot.flows.variables import names_in, unclosed, without_names
+
+Waiting = Callable[[], Problem | None]
+
+_IDENTIFIER: Final = re.compile(
+    r"(?<![\w/@=&?#:\-.$])[^\W\d_]+(?:_|\d|(?<=[^\W\d_A-Z])[A-Z])\w*(?![\w/@=&]|[.:\-]\w)"
+)
+"""A word that only a program writes: with `_`, a digit or a capital inside, and no piece of an address."""
+
+
+class Meaning(Listener):
+    """Hears the walk and keeps what is wrong."""
+
+    def __init__(self, flow: Any, facts: FactNames, surfaces: frozenset[str]) -> None:
+        self._facts = facts
+        self._surfaces = surfaces
+        self._found: list[Problem | Waiting] = []
+        given = flow.get("vars") if isinstance(flow, dict) else None
+        self._vars = {name for name in given if isinstance(name, str)} if isinstance(given, dict) else set()
+        self._known = set(self._vars)
+        self._bodies: list[list[str]] = []
+        self._filled: dict[str, str] = {}
+        self._picked: set[str] = set()
+
+    def note(self, problem: Problem) -> None:
+        """Keep a problem of shape."""
+        self._found.append(problem)
+
+    def problems(self) -> list[Problem]:
+        """All that is wrong, once the walk is over."""
+        settled = (entry if isinstance(entry, Problem) else entry() for entry in self._found)
+        return [problem for problem in settled if problem is not None]
+
+    # --- what is heard -------------------------------------------------------------------------------------------
+
+    def text(self, place: Place, text: str) -> None:
+        if "${" in text:
+            self._names(place, text, secret_here=False)
+        self._bare(place, text)
+        if place.type is PartType.APP or place.type is PartType.ADDRESS:
+            self._add(place_problem(place, text, self._surfaces))
+
+    def value(self, place: Place, name: str, text: str) -> None:
+        if "${" in text:
+            self._names(place, text, secret_here=place.kind == "enter")
+        self._bare(place, text)
+
+    def named(self, place: Place, name: str) -> None:
+        if name in self._facts:
+            self._shadows(place, name, "a fact")
+
+    def fills(self, place: Place, name: str) -> None:
+        if name in self._facts or name in self._vars:
+            self._shadows(place, name, "a fact" if name in self._facts else "in vars")
+        if place.kind == "pick":
+            self._picked.add(name)
+        self._filled.setdefault(name, place.path)
+        if name not in self._known:
+            self._known.add(name)
+            if self._bodies:
+                self._bodies[-1].append(name)
+
+    def body_opens(self, key: str) -> None:
+        self._bodies.append([])
+
+    def body_closes(self, key: str) -> None:
+        self._known.difference_update(self._bodies.pop())
+
+    # --- names ---------------------------------------------------------------------------------------------------
+
+    def _add(self, problem: Problem | None) -> None:
+        if problem is not None:
+            self._found.append(problem)
+
+    def _shadows(self, place: Place, name: str, what: str) -> None:
+        message = f"The name {shown(name)} is {what} already, and one name has one value. Call this variable otherwise."
+        self._found.append(place.problem("shadowed_name", message))
+
+    def _names(self, place: Place, text: str, *, secret_here: bool) -> None:
+        if unclosed(text):
+            message = f"In {shown(text)} a ${{ has no }} behind it. Write ${{name}}, or take the ${{ out."
+            self._found.append(place.problem("unclosed_name", message))
+        for name in dict.fromkeys(names_in(text)):
+            if not name.strip():
+                message = "${} holds no name. Write the name of a fact or a variable in it, or take it out."
+                self._found.append(place.problem("empty_name", message))
+            elif name in self._facts:
+                if not secret_here and self._facts.is_secret(name):
+                    self._found.append(self._misplaced(place, name))
+            elif place.kind == "vars":
+                self._found.append(partial(self._in_vars, place, name))
+            elif name not in self._known or place.type is PartType.CONDITION:
+                here = name in self._known
+                before = name in self._filled
+                self._found.append(partial(self._use, place, name, here, before))
+
+    def _misplaced(self, place: Place, name: str) -> Problem:
+        where = f"the {place.kind} step" if place.kind not in ("app", "vars") else place.kind
+        if place.kind == "enter":
+            where = "the description of a field"
+        return place.problem(
+            "misplaced_secret",
+            f"${{{name}}} is a secret, and it stands in {where}. A secret may only be the text that an enter step puts "
+            f'into a field: {{"enter": {{"{name}": "${{{name}}}"}}}}. Say this without it.',
+        )
+
+    def _in_vars(self, place: Place, name: str) -> Problem:
+        if name in self._vars or name in self._filled:
+            return place.problem(
+                "variable_in_vars",
+                f"vars may name facts only, and {shown(name)} is a variable. Write its text here, or use "
+                f"${{{name}}} in the steps.",
+            )
+        return self._unknown(place, name)
+
+    def _use(self, place: Place, name: str, here: bool, before: bool) -> Problem | None:
+        if place.type is PartType.CONDITION and name in self._picked:
+            return place.problem(
+                "picked_in_condition",
+                f"{shown(name)} is filled by a pick and holds the whole text of a result, which no screen shows again "
+                "letter for letter. Describe in words what the screen shows.",
+            )
+        if here:
+            return None
+        if before:
+            return place.problem(
+                "filled_in_branch",
+                f"{shown(name)} is filled only inside step {self._filled[name]}, which may not have run or has ended. "
+                "Fill it in the same list of steps, before this step.",
+            )
+        if name in self._filled:
+            return place.problem(
+                "used_before_filled",
+                f"{shown(name)} is used here and filled later, by step {self._filled[name]}. Move that step before "
+                "this one.",
+            )
+        return self._unknown(place, name)
+
+    def _unknown(self, place: Place, name: str) -> Problem:
+        from surefoot.flows.detection import is_payment
+
+        known = [*self._facts.all, *self._vars, *self._filled]
+        if near := nearest(name, known):
+            message = f"There is no {shown(name)}. Did you mean ${{{near}}}?"
+            return place.problem("misspelt_name", message)
+        if is_payment(name):
+            return place.problem(
+                "payment_not_given",
+                f"{shown(name)} is a payment detail that nobody gave. Leave it to the person: take the step out and "
+                'end with {"stop_before": "paying"}.',
+            )
+        there = f" There are {listed([shown(other) for other in known[:8]])}." if known else ""
+        return place.problem(
+            "unknown_name",
+            f"{shown(name)} is no fact, not in vars and filled by no step.{there} Use one that there is, or read it "
+            "from the screen first.",
+        )
+
+    def _bare(self, place: Place, text: str) -> None:
+        words = _IDENTIFIER.findall(without_names(text))
+        if words:
+            self._found.extend(partial(self._bare_word, place, word) for word in dict.fromkeys(words))
+
+    def _bare_word(self, place: Place, word: str) -> Problem | None:
+        if word not in self._filled and word not in self._vars and word not in self._facts:
+            return None
+        return place.problem(
+            "bare_variable",
+            f"{shown(word)} is a variable, and here it is only a word. Write ${{{word}}}.",
+        )
