@@ -64,6 +64,7 @@ class Handed:
             steps=_open_steps(self.todo, done),
             earlier=tuple(outcome.call for report in self.reports for outcome in report.outcomes),
             timeout=self.timeout,
+            said=(self.session.run.goal, *(message.content for message in self.dialogue[-2:])),
         )
 
     def _messages(self) -> tuple[Message, ...]:

@@ -73,7 +73,7 @@ class Turn:
             return
         if (self.report and self.report.waiting) or (self.looped and self.looped.waiting):
             await self.session.rest(RunStatus.NEEDS_APPROVAL)
-        elif self.looped is not None:
+        elif self.looped is not None and self.looped.said:
             await self._end_loop(self.looped)
         else:
             await self._answer()
@@ -243,6 +243,8 @@ class Turn:
         await self._finish(reply, incomplete=incomplete)
 
     def _left_over(self) -> list[str]:
+        if self.looped is not None:
+            return [*self.not_done, *left_undone(self.todo, self.planned, self.looped)]
         if self.report is None or not self.report.handed_over:
             return self.not_done
         reached = self.report.handed_over

@@ -194,7 +194,8 @@ def _bound(book: RuleBook, binding: Binding) -> str:
     """The rule of a bound argument; empty where nothing is left to write."""
     found = [json_literal(text) for text in dict.fromkeys(binding.texts)]
     if span := spans_rule(book, binding.spans):
-        found.append(rf'"\"" {span} (" " {span}){{0,2}} "\""')
+        more = f' (" " {span}){{0,{binding.rows - 1}}}' if binding.rows > 1 else ""
+        found.append(rf'"\"" {span}{more} "\""')
     return book.add("bound", " | ".join(found)) if found else ""
 
 

@@ -15,15 +15,18 @@ Options = Mapping[str, Mapping[str, Sequence[str] | None]]
 """By tool and argument, the names it can have now; None for any."""
 
 
-def bindings(tools: Iterable[Any], options: Options, spans: Sequence[str]) -> dict[str, dict[str, Binding]]:
+def bindings(
+    tools: Iterable[Any], options: Options, spans: Sequence[str], rows: int = 3
+) -> dict[str, dict[str, Binding]]:
     """Bindings by tool and argument.
 
     Args:
         tools: the catalogue; `dates` and `said` of its tools are read.
         options: as the tools gave them for this moment.
         spans: texts that words may be copied from: the request, and titles that a date may hang on.
+        rows: rows of words that one argument may be put together from.
     """
-    copied = Binding(spans=tuple(spans))
+    copied = Binding(spans=tuple(spans), rows=rows)
     found: dict[str, dict[str, Binding]] = {}
     for tool in tools:
         named = {

@@ -34,6 +34,7 @@ from surefoot.models.types import (
     Usage,
 )
 from surefoot.planning import queries
+from surefoot.running.copying import Copying
 from surefoot.running.executor import Outcome
 from surefoot.running.history import NEARLY_FULL, History
 from surefoot.running.landing import Pace, landing_text, limit_ahead
@@ -118,6 +119,7 @@ class _Loop:
             self.model = WithoutPrefaces(self.model)
         goal, catalogue = self.goal, self.session.catalogue
         self.history = History(goal.messages)
+        self.copying = Copying(goal.said if self.able.grammar else ())
         names = catalogue.names if goal.offered is None else goal.offered
         offered = [name for name in catalogue.names if name in set(names) - self.own.names]
         self.offered = [*offered, *(tool.name for tool in self.own.all)]
@@ -197,6 +199,8 @@ class _Loop:
         stop = next((answer for answer in answered if self._is(answer, self.own.stop.name)), None)
         if stop is not None:
             return self._report(reply=completion.text.strip() or _reason(stop), stopped_by="stop")
+        if self.able.local and all(answer.held for answer in answered):
+            return self._report()
         self._answer_calls(completion, answered)
         self._count_steps(answered)
         self._offer_found(answered)
@@ -204,6 +208,8 @@ class _Loop:
 
     def _answer_calls(self, completion: Completion, answered: Sequence[Answered]) -> None:
         self.history.answered(completion)
+        for answer in answered:
+            self.copying.show(answer.data)
         self.history.results([(answer.call, answer.data) for answer in answered], self.window)
 
     @staticmethod
@@ -258,6 +264,7 @@ class _Loop:
             tools=self.specs,
             tool_choice=choice,
             max_calls=MAX_CALLS,
+            bindings=self.copying.bindings(self.session.catalogue.get(name) for name in self.offered),
             max_tokens=self._room(LANDING_TOKENS) if choice is NONE else self._answer_room,
             temperature=0.0,
             timeout=self.goal.timeout,

@@ -26,6 +26,7 @@ class LoopGoal:
         steps: numbers of the plan's steps that are left, by the tool they name: what a call is shown as.
         earlier: calls this run made before the loop; what they wrote is not written again.
         timeout: seconds for each model call.
+        said: what dates and names are copied from, by a model that a grammar binds; empty leaves them free.
     """
 
     messages: tuple[Message, ...]
@@ -36,6 +37,7 @@ class LoopGoal:
     steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     earlier: tuple[Call, ...] = ()
     timeout: float | None = None
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,9 @@ class LoopReport:
     Args:
         rounds: rounds that were made.
         outcomes: what became of every call that reached the executor, in the model's order.
-        reply: what the model answered, or why it stopped; empty when it could say nothing.
+        reply: what the model answered, or why it stopped; empty when it could say nothing. With nothing that stopped
+            it either, the work is done and the answer still to be made: a local model that asks only for what was done
+            already has nothing left to do, and says so in no other way.
         stopped_by: empty for an answer; a limit (`rounds`, `model_calls`, `tokens`, `seconds`, `cost`, `context`),
             `repeating`, or `stop` for the model's own decision.
         waiting: a call needs a person; the run rests, and the loop goes on from the journal afterwards.
@@ -60,6 +64,11 @@ class LoopReport:
     waiting: bool = False
     error: ProviderError | None = None
     usage: Usage = Usage()
+
+    @property
+    def said(self) -> bool:
+        """It ended with an answer, or with what kept it from one."""
+        return bool(self.reply or self.stopped_by or self.error)
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -28,6 +28,11 @@ class Answered:
     outcome: Outcome | None = None
 
     @property
+    def held(self) -> bool:
+        """It was not made again, because this run did it before."""
+        return self.outcome is None
+
+    @property
     def waiting(self) -> bool:
         """A person must agree first."""
         return self.outcome is not None and self.outcome.waiting
