@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from surefoot.flows.formatting import layout
 from surefoot.flows.shape import need_shape
 from surefoot.flows.steps import BROWSER, Step, step_from_json, step_to_json
 
@@ -56,5 +56,5 @@ class Flow:
         return {**head, "steps": [step_to_json(step) for step in self.steps]}
 
     def to_text(self) -> str:
-        """The flow as JSON text, indented by two."""
-        return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
+        """The flow as JSON text, in the one layout of flows."""
+        return layout(self.to_json())
