@@ -287,6 +287,21 @@ def test_a_milestone_in_a_step_of_another_kind_does_not_count(task, milestone):
     assert "milestone_missing" in codes(flow, task)
 
 
+@pytest.mark.parametrize(
+    ("task", "milestone"), cases(TASKS, lambda task: [one for one in task.milestones if one.stored])
+)
+def test_what_the_person_wants_to_know_is_kept(task, milestone):
+    """To look at it, or to open the best without keeping its text, tells nobody."""
+    flow = copied(task)
+    flow["steps"] = kept(flow["steps"], lambda step: kind_of(step) not in ("read", "extract"))
+    for step in flow["steps"]:
+        if kind_of(step) == "pick":
+            step["pick"].pop("into", None)
+    flow["steps"] += [milestone.words[0], {"enter": {"into": milestone.words[0]}}]
+    fault = next(fault for fault in adequacy(flow, task) if fault.about == ", ".join(milestone.words))
+    assert "that fills a variable" in fault.message
+
+
 PARAGRAPHS = {
     "en": "Look at the page. Then press the button. Then wait until it has ended.",
     "de": "Sieh dir die Seite an. Drücke dann den Knopf! Warte bis es fertig ist.",

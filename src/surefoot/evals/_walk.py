@@ -12,11 +12,15 @@ from surefoot.flows.variables import names_in, substitute
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """One step: its path (`4.2`, `4.else.1`), its kind, and its texts as written, keys of slots included."""
+    """One step: its path (`4.2`, `4.else.1`), its kind, and its texts as written, keys of slots included.
+
+    `stores`: it fills a variable.
+    """
 
     path: str
     kind: str
     texts: tuple[str, ...]
+    stores: bool = False
 
     @property
     def first(self) -> str:
@@ -54,7 +58,8 @@ def made_by(flow: Mapping[str, Any]) -> set[str]:
 
 def _steps(steps: Any, before: str) -> Iterator[StepText]:
     for path, kind, value in _raw(steps, before):
-        yield StepText(path, kind, tuple(_texts(kind, value)))
+        stores = isinstance(value, Mapping) and kind != "enter" and "into" in value
+        yield StepText(path, kind, tuple(_texts(kind, value)), stores)
 
 
 def _raw(steps: Any, before: str) -> Iterator[tuple[str, str, Any]]:

@@ -180,14 +180,15 @@ def _missing(
     for milestone in milestones:
         if not any(holds(step, variables, milestone) for step in steps):
             which = f" of the kind {' or '.join(sorted(milestone.kinds))}" if milestone.kinds else ""
+            which += " that fills a variable" if milestone.stored else ""
             words = ", ".join(milestone.words)
             yield Fault(FaultCode.MILESTONE_MISSING, f"No step{which} is about any of {words}.", about=words)
 
 
 def holds(step: StepText, variables: Mapping[str, str], milestone: Milestone) -> bool:
-    """The step is of a kind that counts and says one of the words."""
-    of_kind = not milestone.kinds or step.kind in milestone.kinds
-    return of_kind and has_word(step.filled(variables), milestone.words)
+    """The step is of a kind that counts, keeps what has to be kept, and says one of the words."""
+    counts = (not milestone.kinds or step.kind in milestone.kinds) and (step.stores or not milestone.stored)
+    return counts and has_word(step.filled(variables), milestone.words)
 
 
 def _paragraphs(steps: list[StepText]) -> Iterator[Fault]:

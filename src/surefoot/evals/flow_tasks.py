@@ -26,10 +26,19 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """Something a step is about: it says one of `words` (see `words.has_word`) and is of one of `kinds`, if given."""
+    """Something a step is about: it says one of `words` (see `words.has_word`) and is of one of `kinds`, if given.
+
+    `stored`: the step has to keep what it found in a variable, for the person to be told.
+    """
 
     words: tuple[str, ...]
     kinds: frozenset[str] = frozenset()
+    stored: bool = False
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Milestone:
+        """The milestone of this JSON; only `words` has to be there."""
+        return cls(tuple(data["words"]), frozenset(data.get("kinds", ())), data.get("stored", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +96,7 @@ class FlowTask:
                 uses=tuple(data["uses"]),
                 literals=tuple(data["literals"]),
                 stop=None if data["stop"] is None else tuple(data["stop"]),
-                milestones=tuple(
-                    Milestone(tuple(m["words"]), frozenset(m.get("kinds", ()))) for m in data["milestones"]
-                ),
+                milestones=tuple(map(Milestone.from_json, data["milestones"])),
                 asks=tuple(data["asks"]),
                 reference=data["reference"],
             )
