@@ -17,6 +17,8 @@ from surefoot.evals.adequacy import ACTING, FaultCode, adequacy, holds, host_of,
 from surefoot.evals.flow_tasks import FlowTask, read_flow_tasks
 from surefoot.evals.personal import personal_details
 from surefoot.evals.words import density, has_word
+from surefoot.flows.checker import check_flow, missing_names
+from surefoot.flows.facts import FactNames
 from surefoot.flows.steps import KINDS
 
 DATA = Path(__file__).parent.parent / "data"
@@ -149,6 +151,21 @@ def test_a_reference_is_adequate(task):
     """What a careful author writes has no fault, and asks nothing that the task does not call for."""
     assert adequacy(task.reference, task) == []
     assert unlisted_questions(task.reference, task) == []
+
+
+BANK_DETAILS = {"de08", "de10"}
+"""They enter an account number where nothing is paid; the checker may want a stop for paying all the same."""
+
+
+@pytest.mark.parametrize("task", named(TASKS))
+def test_a_reference_is_valid(task):
+    """The checker has nothing to say, once the person has been asked for what nobody gave."""
+    names = FactNames(shared=task.shared, secret=task.secret)
+    assert set(names.secret) == set(task.secret)
+    asked = names.plus(name for name in missing_names(task.reference) if name not in names)
+    problems = check_flow(task.reference, asked, surfaces=task.surfaces)
+    allowed = {"unguarded_payment"} if task.id in BANK_DETAILS else set()
+    assert {problem.code for problem in problems} <= allowed
 
 
 @pytest.mark.parametrize("task", named(TASKS))
