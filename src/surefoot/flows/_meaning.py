@@ -11,12 +11,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from surefoot.flows._consequences import Consequences
+from surefoot.flows._details import pays, value_problem, written_secret
+from surefoot.flows._heard import Listener, Place
+from surefoot.flows._options import describes, orders
 from surefoot.flows._places import place_problem
-from surefoot.flows._shown import listed, shown
+from surefoot.flows._shown import listed, masked, shown
 from surefoot.flows.facts import FactNames
 from surefoot.flows.problems import Problem
 from surefoot.flows.scope import nearest
-from surefoot.flows.shape import Listener, Place
 from surefoot.flows.steps import PartType
 from surefoot.flows.variables import names_in, unclosed, without_names
 
@@ -27,12 +30,19 @@ _IDENTIFIER: Final = re.compile(
 )
 """A word that only a program writes: with `_`, a digit or a capital inside, and no piece of an address."""
 
+_ODD: Final = re.compile(r"[^\W\D]|[!#$%&*+=?@^~|\\/<>{}\[\]_:]|[a-z][A-Z]")
+"""What prose has little of, and every secret and every identifier has: most texts are done with after this."""
+_OTHER_BRACES: Final = re.compile(r"\{+[^{}]+\}+|<[^<>]+>|\[[^\[\]]+\]|\$\w+|%\w+%")
+"""How other languages write a variable."""
+
 
 class Meaning(Listener):
     """Hears the walk and keeps what is wrong."""
 
     def __init__(self, flow: Any, facts: FactNames, surfaces: frozenset[str]) -> None:
         self._facts = facts
+        self._given = frozenset(facts.all)
+        self._secret = frozenset(facts.secret)
         self._surfaces = surfaces
         self._found: list[Problem | Waiting] = []
         given = flow.get("vars") if isinstance(flow, dict) else None
@@ -41,6 +51,8 @@ class Meaning(Listener):
         self._bodies: list[list[str]] = []
         self._filled: dict[str, str] = {}
         self._picked: set[str] = set()
+        self._acts = Consequences()
+        self._lists: dict[str, str] = {}
 
     def note(self, problem: Problem) -> None:
         """Keep a problem of shape."""
@@ -48,30 +60,42 @@ class Meaning(Listener):
 
     def problems(self) -> list[Problem]:
         """All that is wrong, once the walk is over."""
+        self._acts.ends()
         settled = (entry if isinstance(entry, Problem) else entry() for entry in self._found)
         return [problem for problem in settled if problem is not None]
 
     # --- what is heard -------------------------------------------------------------------------------------------
 
-    def text(self, place: Place, text: str) -> None:
+    def text(self, place: Place, text: str, /) -> None:
         if "${" in text:
             self._names(place, text, secret_here=False)
-        self._bare(place, text)
+        self._written(place, text)
         if place.type is PartType.APP or place.type is PartType.ADDRESS:
             self._add(place_problem(place, text, self._surfaces))
+        elif place.kind == "stop_before":
+            self._acts.stops(text)
+        elif place.kind == "do":
+            self._consequence(place, text)
+        elif place.kind == "choose":
+            self._chosen(place, text)
 
-    def value(self, place: Place, name: str, text: str) -> None:
+    def value(self, place: Place, name: str, text: str, /) -> None:
         if "${" in text:
             self._names(place, text, secret_here=place.kind == "enter")
-        self._bare(place, text)
+        if not self._written(place, text):
+            self._add(value_problem(place, name, text, self._facts))
+        if place.kind == "enter" and pays(name, text):
+            self._found.append(self._acts.enters(place, name).problem)
 
-    def named(self, place: Place, name: str) -> None:
-        if name in self._facts:
+    def named(self, place: Place, name: str, /) -> None:
+        self._add(written_secret(place, name))
+        if self._is_fact(name):
             self._shadows(place, name, "a fact")
 
-    def fills(self, place: Place, name: str) -> None:
-        if name in self._facts or name in self._vars:
-            self._shadows(place, name, "a fact" if name in self._facts else "in vars")
+    def fills(self, place: Place, name: str, /) -> None:
+        fact = self._is_fact(name)
+        if fact or name in self._vars:
+            self._shadows(place, name, "a fact" if fact else "in vars")
         if place.kind == "pick":
             self._picked.add(name)
         self._filled.setdefault(name, place.path)
@@ -80,13 +104,59 @@ class Meaning(Listener):
             if self._bodies:
                 self._bodies[-1].append(name)
 
-    def body_opens(self, key: str) -> None:
+    def opens(self, _kind: str, /) -> None:
+        self._acts.opens()
+
+    def closes(self, kind: str, /) -> None:
+        self._acts.closes(kind)
+
+    def body_opens(self) -> None:
+        self._acts.body_opens()
         self._bodies.append([])
 
-    def body_closes(self, key: str) -> None:
+    def body_closes(self) -> None:
+        self._acts.body_closes()
         self._known.difference_update(self._bodies.pop())
 
+    # --- what the words say --------------------------------------------------------------------------------------
+
+    def _written(self, place: Place, text: str) -> bool:
+        """What must not be written out; whether it was a secret."""
+        if _ODD.search(text) is None:
+            return False
+        plain = without_names(text)
+        self._bare(place, plain)
+        problem = written_secret(place, plain)
+        self._add(problem)
+        return problem is not None
+
+    def _consequence(self, place: Place, text: str) -> None:
+        self._found.extend(act.problem for act in self._acts.says(place, text))
+
+    def _chosen(self, place: Place, text: str) -> None:
+        if place.type is not PartType.LABEL:
+            self._lists[place.path] = text
+            return
+        self._consequence(place, text)
+        if describes(text):
+            self._found.append(partial(self._described, place, text))
+
+    def _described(self, place: Place, text: str) -> Problem | None:
+        if orders(self._lists.get(place.path, "")):
+            return None
+        return place.problem(
+            "described_option",
+            f"{shown(text)} describes what to take; an option is the label that the page shows. To take one by a "
+            'criterion use {"pick": {"from": ..., "by": ...}}.',
+        )
+
     # --- names ---------------------------------------------------------------------------------------------------
+
+    def _is_fact(self, name: str) -> bool:
+        return name in self._given or (not name.isascii() and name in self._facts)
+
+    def _is_secret(self, name: str) -> bool:
+        return name in self._secret or (not name.isascii() and self._facts.is_secret(name))
 
     def _add(self, problem: Problem | None) -> None:
         if problem is not None:
@@ -104,8 +174,8 @@ class Meaning(Listener):
             if not name.strip():
                 message = "${} holds no name. Write the name of a fact or a variable in it, or take it out."
                 self._found.append(place.problem("empty_name", message))
-            elif name in self._facts:
-                if not secret_here and self._facts.is_secret(name):
+            elif self._is_fact(name):
+                if not secret_here and self._is_secret(name):
                     self._found.append(self._misplaced(place, name))
             elif place.kind == "vars":
                 self._found.append(partial(self._in_vars, place, name))
@@ -129,7 +199,7 @@ class Meaning(Listener):
             return place.problem(
                 "variable_in_vars",
                 f"vars may name facts only, and {shown(name)} is a variable. Write its text here, or use "
-                f"${{{name}}} in the steps.",
+                f"${{{masked(name)}}} in the steps.",
             )
         return self._unknown(place, name)
 
@@ -161,7 +231,7 @@ class Meaning(Listener):
 
         known = [*self._facts.all, *self._vars, *self._filled]
         if near := nearest(name, known):
-            message = f"There is no {shown(name)}. Did you mean ${{{near}}}?"
+            message = f"There is no {shown(name)}. Did you mean ${{{masked(near)}}}?"
             return place.problem("misspelt_name", message)
         if is_payment(name):
             return place.problem(
@@ -176,15 +246,16 @@ class Meaning(Listener):
             "from the screen first.",
         )
 
-    def _bare(self, place: Place, text: str) -> None:
-        words = _IDENTIFIER.findall(without_names(text))
-        if words:
-            self._found.extend(partial(self._bare_word, place, word) for word in dict.fromkeys(words))
+    def _bare(self, place: Place, plain: str) -> None:
+        words = _IDENTIFIER.findall(plain)
+        if _OTHER_BRACES.search(plain):
+            words += [found.group().strip("{}<>[]$% ") for found in _OTHER_BRACES.finditer(plain)]
+        self._found.extend(partial(self._bare_word, place, word) for word in dict.fromkeys(words))
 
     def _bare_word(self, place: Place, word: str) -> Problem | None:
-        if word not in self._filled and word not in self._vars and word not in self._facts:
+        if word not in self._filled and word not in self._vars and not self._is_fact(word):
             return None
         return place.problem(
             "bare_variable",
-            f"{shown(word)} is a variable, and here it is only a word. Write ${{{word}}}.",
+            f"{shown(word)} is the name of a value, and written so it is only a word. Write ${{{masked(word)}}}.",
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from surefoot.flows._heard import Place
 from surefoot.flows._shown import shown
 from surefoot.flows.problems import Problem
-from surefoot.flows.shape import Place
 from surefoot.flows.steps import BROWSER, KINDS
 from surefoot.flows.variables import without_names
 

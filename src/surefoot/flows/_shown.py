@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 from surefoot.redaction import MASK, redact
 
-_LONGEST = 60
-_LONG_NUMBER = re.compile(r"\d(?:[ .\-/]?\d){10,}")
+_LONGEST: Final = 60
+_LONG_NUMBER: Final = re.compile(r"\d(?:[ .\-/]?\d){10,}")
 """Eleven digits and more: whatever it is, nobody needs it to find the step."""
+_TYPES: Final = ((bool, "true or false"), (int, "a number"), (float, "a number"), (str, "a text"))
 
 
 def shown(text: str) -> str:
-    """The text in quotes: on one line, cut, with whatever may be a secret masked before it is cut."""
+    """The text in quotes, masked and cut."""
+    line = masked(text)
+    return f'"{line[: _LONGEST - 1]}…"' if len(line) > _LONGEST else f'"{line}"'
+
+
+def masked(text: str) -> str:
+    """The text on one line, with whatever may be a secret masked; it can be printed."""
     from surefoot.flows.detection import find_secrets
 
-    safe = _LONG_NUMBER.sub(MASK, redact(text))
-    for secret in find_secrets(safe):
-        safe = safe.replace(secret, MASK)
-    line = " ".join(safe.encode("utf-8", "backslashreplace").decode().split())
-    return f'"{line[: _LONGEST - 1]}…"' if len(line) > _LONGEST else f'"{line}"'
+    safe = redact(text)
+    for secret in reversed(find_secrets(safe)):
+        safe = safe[: secret.start] + MASK + safe[secret.end :]
+    safe = _LONG_NUMBER.sub(MASK, safe)
+    return " ".join(safe.encode("utf-8", "backslashreplace").decode().split())
 
 
 def kind_of(value: Any) -> str:
     """What a JSON value is, in words; never the value: it may be long, deep or a secret."""
     if value is None:
         return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a text"
-    return {dict: "an object", list: "a list"}.get(type(value), f"a {type(value).__name__}, which is no JSON")
+    for kind, words in _TYPES:
+        if isinstance(value, kind):
+            return words
+    if isinstance(value, dict):
+        return "an object"
+    return "a list" if isinstance(value, list) else f"a {type(value).__name__}, which is no JSON"
 
 
 def key_shown(key: Any) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from surefoot.flows._data import table
+from surefoot.flows._heard import Listener, Place
 from surefoot.flows.flow import Flow
-from surefoot.flows.shape import Listener, Place, walk
+from surefoot.flows.shape import walk
 from surefoot.flows.variables import names_in
 
 _SHORT: Final = 4
@@ -34,16 +35,16 @@ class _Names(Listener):
         self.used: dict[str, None] = {}
         self.defined: set[str] = set()
 
-    def text(self, place: Place, text: str) -> None:
+    def text(self, _place: Place, text: str, /) -> None:
         self.used.update(dict.fromkeys(names_in(text)))
 
-    def value(self, place: Place, name: str, text: str) -> None:
+    def value(self, place: Place, _name: str, text: str, /) -> None:
         self.text(place, text)
 
-    def named(self, place: Place, name: str) -> None:
+    def named(self, _place: Place, name: str, /) -> None:
         self.defined.add(name)
 
-    def fills(self, place: Place, name: str) -> None:
+    def fills(self, _place: Place, name: str, /) -> None:
         self.defined.add(name)
 
 

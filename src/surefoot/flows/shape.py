@@ -9,65 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from surefoot.errors import FlowInvalidError
 from surefoot.flows._data import Limits, limits
+from surefoot.flows._heard import INK, Listener, Place, part_name, pointer_key
 from surefoot.flows._keys import nearest_key, nearest_kind
 from surefoot.flows._shown import key_shown, kind_of, listed, shown
 from surefoot.flows.problems import Problem
 from surefoot.flows.steps import KINDS, Kind, Part, PartType
 from surefoot.flows.variables import VARIABLE
-
-INK: Final = re.compile(
-    r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
-"""A character that a person sees. A text without one is blank, whatever its length."""
-
-_TOP: Final = ("app", "vars", "steps")
-_VARS: Final = Part("vars", "vars", PartType.SLOTS, "the variables")
-
-
-class Place(NamedTuple):
-    """Where a value stands: the step's path, its JSON Pointer, the kind of step (or `app`, `vars`), the part's type."""
-
-    path: str
-    pointer: str
-    kind: str
-    type: PartType
-
-    def problem(self, code: str, message: str) -> Problem:
-        """A problem with what stands here."""
-        return Problem(self.path, code, message, self.pointer)
-
-
-class Listener:
-    """Hears of what is sound, in the order of the file. This one does nothing with it."""
-
-    def text(self, place: Place, text: str) -> None:
-        """A text: of the app, of a part of a step, a slot's description."""
-
-    def value(self, place: Place, name: str, text: str) -> None:
-        """A text that has a name: what goes into a slot, or the value of a variable."""
-
-    def named(self, place: Place, name: str) -> None:
-        """A name in `vars`."""
-
-    def fills(self, place: Place, name: str) -> None:
-        """A step puts something into this variable."""
-
-    def opens(self, kind: str) -> None:
-        """A step begins that has steps of its own."""
-
-    def body_opens(self, key: str) -> None:
-        """A list of steps inside a step begins."""
-
-    def body_closes(self, key: str) -> None:
-        """It ends."""
-
-    def closes(self, kind: str) -> None:
-        """The step with steps of its own ends."""
 
 
 def shape_problems(data: Any) -> list[Problem]:
@@ -95,11 +46,6 @@ def need_shape(data: Any) -> None:
 def walk(data: Any, note: Callable[[Problem], None], listener: Listener) -> None:
     """Walk the whole value: problems of its shape go to `note`, sound values to `listener`."""
     _Walk(note, listener).flow(data)
-
-
-def pointer_key(key: Any) -> str:
-    """A key as a token of a JSON Pointer (RFC 6901)."""
-    return str(key).replace("~", "~0").replace("/", "~1") if isinstance(key, str) else ""
 
 
 class _Walk:
@@ -139,7 +85,7 @@ class _Walk:
             self._list(value, Place("", "/steps", "steps", PartType.STEPS), "", 1)
         else:
             place = Place("", "/" + pointer_key(key), "", PartType.TEXT)
-            self._unknown_key(place, key, "a flow", _TOP)
+            self._unknown_key(place, key, "a flow", ("app", "vars", "steps"))
 
     def _unknown_key(self, place: Place, key: Any, owner: str, known: tuple[str, ...]) -> None:
         near = nearest_key(key, known)
@@ -301,10 +247,10 @@ class _Walk:
 
     def _part(self, part: Part, value: Any, place: Place, path: str, depth: int) -> None:
         if part.type is PartType.STEPS:
-            self._hear.body_opens(part.key)
+            self._hear.body_opens()
             prefix = f"{path}.else." if part.key == "else" else f"{path}."
             self._list(value, place, prefix, depth + 1)
-            self._hear.body_closes(part.key)
+            self._hear.body_closes()
         elif part.type is PartType.SLOTS:
             self._slots(place, value)
         elif part.type is PartType.ROUNDS:
@@ -317,17 +263,17 @@ class _Walk:
     def _text(self, place: Place, value: Any, *, heard: bool = True) -> bool:
         if not isinstance(value, str):
             self._wrong(
-                place, "wrong_type", f"{_part_name(place)} is {kind_of(value)}. Write a text in quotes."
+                place, "wrong_type", f"{part_name(place)} is {kind_of(value)}. Write a text in quotes."
             )
         elif INK.search(value) is None:
             self._wrong(
-                place, "blank", f"{_part_name(place)} is empty. Write the words, or take the whole of it out."
+                place, "blank", f"{part_name(place)} is empty. Write the words, or take the whole of it out."
             )
         elif len(value) > self._limits.text:
             self._wrong(
                 place,
                 "too_long",
-                f"{_part_name(place)} has {len(value)} characters, and {self._limits.text} is the most. "
+                f"{part_name(place)} has {len(value)} characters, and {self._limits.text} is the most. "
                 "Say what to reach in one sentence.",
             )
         else:
@@ -398,19 +344,6 @@ class _Walk:
             "variable_name",
             f"{shown(name)} cannot be a variable's name: it has letters, digits and _ only, no digit first.{mend}",
         )
-
-
-def _part_name(place: Place) -> str:
-    """The value that stands here, in words for the person who wrote it; for a slot without the slot's words."""
-    if place.kind in ("app", ""):
-        return "app" if place.kind else "The step"
-    if place.kind == "vars":
-        return "The value of a variable"
-    if place.kind == "enter":
-        return "The text for a field"
-    if KINDS[place.kind].plain:
-        return "The step" if place.kind == "do" else place.kind
-    return f"{place.pointer.rpartition('/')[2]} of {place.kind}"
 
 
 _PARTS: Final = {kind.name: {part.key: part for part in kind.parts if part.key} for kind in KINDS.values()}
