@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from surefoot.assistant.answer import Told, data_parts, recent, today
+from surefoot.assistant.options import options_now
 from surefoot.assistant.router import Router
 from surefoot.events import EventType
 from surefoot.models.types import LanguageModel, Message
@@ -33,7 +35,8 @@ ENDED_BY = {
 class Handed:
     """What a turn hands over.
 
-    `offered` are the router's tools; those that the plan names are added. `todo` is the plan without its memory steps,
+    `offered` are the router's tools; those that the plan names are added. `known` are lines about what the person has,
+    for a model that does not look first. `todo` is the plan without its memory steps,
     empty where there is none; `reports` say what became of its steps so far.
     """
 
@@ -43,6 +46,7 @@ class Handed:
     offered: Sequence[str]
     dialogue: Sequence[Message] = ()
     memories: str = ""
+    known: Sequence[str] = ()
     todo: Outline = field(default_factory=Outline)
     reports: Sequence[StepReport] = ()
 
@@ -64,6 +68,7 @@ class Handed:
             steps=_open_steps(self.todo, done),
             earlier=tuple(outcome.call for report in self.reports for outcome in report.outcomes),
             timeout=self.timeout,
+            names=partial(options_now, self.session),
             said=(self.session.run.goal, *(message.content for message in self.dialogue[-2:])),
         )
 
@@ -72,7 +77,15 @@ class Handed:
         tried = [report for report in self.reports if report.reason != HAND_OVER]
         told = Told(self.session.run.goal, memories=self.memories, reports=tried)
         plan = queries.format_plan_block(self.todo)
-        parts = [today(self.session), *data_parts(told), *([plan] if plan else []), f"REQUEST\n{told.query}"]
+        there = "\n".join(f"- {line}" for line in self.known)
+        known = [f"ALREADY THERE (data)\n{there}"] if there else []
+        parts = [
+            today(self.session),
+            *data_parts(told),
+            *known,
+            *([plan] if plan else []),
+            f"REQUEST\n{told.query}",
+        ]
         return (
             Message("system", prompt("loop")),
             *recent(self.dialogue),

@@ -52,6 +52,7 @@ class Turn:
     report: OutlineReport | None = None
     looped: LoopReport | None = None
     able: bool = False
+    bound: bool = False
     """The model that answers can call tools."""
     loops: bool = False
     """There is no plan to run: the request goes to the loop at once."""
@@ -62,7 +63,8 @@ class Turn:
         Raises:
             ProviderError: no answer could be had, and nothing was done that would have to be told.
         """
-        self.able = (await self.model.capabilities()).tools
+        capabilities = await self.model.capabilities()
+        self.able, self.bound = capabilities.tools, capabilities.grammar
         try:
             await self._plan()
             await self._remember()
@@ -190,9 +192,16 @@ class Turn:
                 offered,
                 self.dialogue,
                 self.memories.text,
+                await self._known(),
                 self.todo,
                 self.planned,
             ).run()
+
+    async def _known(self) -> Sequence[str]:
+        """A model that a grammar binds is a small one: it does not look first, so what it may mean is shown to it."""
+        return (
+            (await known_now(self.session, self.session.run.goal, self.dialogue)).lines if self.bound else ()
+        )
 
     async def _end_loop(self, looped: LoopReport) -> None:
         """What the loop answered is the run's reply; where it could say nothing, the facts are told in code."""

@@ -119,7 +119,7 @@ class _Loop:
             self.model = WithoutPrefaces(self.model)
         goal, catalogue = self.goal, self.session.catalogue
         self.history = History(goal.messages)
-        self.copying = Copying(goal.said if self.able.grammar else ())
+        self.copying = Copying(goal.said if self.able.grammar else (), goal.names)
         names = catalogue.names if goal.offered is None else goal.offered
         offered = [name for name in catalogue.names if name in set(names) - self.own.names]
         self.offered = [*offered, *(tool.name for tool in self.own.all)]
@@ -202,6 +202,7 @@ class _Loop:
         if self.able.local and all(answer.held for answer in answered):
             return self._report()
         self._answer_calls(completion, answered)
+        await self.copying.learn(answer.outcome for answer in answered if answer.outcome is not None)
         self._count_steps(answered)
         self._offer_found(answered)
         return None

@@ -9,6 +9,7 @@ from surefoot.errors import ProviderError
 from surefoot.journal.types import Call
 from surefoot.models.types import Message, Usage
 from surefoot.planning.outline import Outline
+from surefoot.running.copying import Names
 from surefoot.running.executor import Outcome
 from surefoot.running.loop_tools import Search
 
@@ -27,6 +28,7 @@ class LoopGoal:
         earlier: calls this run made before the loop; what they wrote is not written again.
         timeout: seconds for each model call.
         said: what dates and names are copied from, by a model that a grammar binds; empty leaves them free.
+        names: gives the names that there are, for such a model that named what is not there.
     """
 
     messages: tuple[Message, ...]
@@ -38,6 +40,7 @@ class LoopGoal:
     earlier: tuple[Call, ...] = ()
     timeout: float | None = None
     said: tuple[str, ...] = ()
+    names: Names | None = None
 
 
 @dataclass(frozen=True, slots=True)
