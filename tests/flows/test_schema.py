@@ -27,7 +27,8 @@ def test_it_is_a_schema():
     schema = flow_schema()
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert schema["$id"] and schema["title"]
+    assert schema["$id"] == "urn:surefoot:flow"
+    assert schema["title"]
     schema["title"] = "changed"
     assert flow_schema()["title"] != "changed"
     json.dumps(schema, allow_nan=False)
@@ -137,5 +138,5 @@ def test_a_variable_may_have_letters_of_any_script(name):
 
 
 def test_patterns_mean_the_same_to_editors():
-    """No class that Python and ECMAScript read differently: \\w, \\d and \\p stand nowhere."""
+    """No class that Python and ECMAScript read differently: of words, digits, properties."""
     assert not re.search(r"\\\\[wWdDpPuUbB]", json.dumps(flow_schema()))

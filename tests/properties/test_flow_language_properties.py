@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,8 +42,7 @@ def test_reading_never_crashes(text):
     """Any text is read, or refused with UnreadableInputError."""
     try:
         source = read_flow(text)
-    except UnreadableInputError as error:
-        assert error.message
+    except UnreadableInputError:
         return
     assert source.line("") is not None
     json.dumps(source.value, ensure_ascii=False, allow_nan=False).encode()
@@ -50,10 +51,8 @@ def test_reading_never_crashes(text):
 @given(st.binary(max_size=60))
 def test_reading_bytes_never_crashes(data):
     """The same for what is no text."""
-    try:
+    with contextlib.suppress(UnreadableInputError):
         read_flow(data)
-    except UnreadableInputError as error:
-        assert error.message
 
 
 def pointers(value, at=""):
@@ -139,12 +138,13 @@ def test_a_flow_is_written_as_it_was_read(flow):
 @given(JSON | almost())
 def test_a_value_is_a_flow_or_says_why_it_is_none(value):
     """Never another error, and never a flow that is written differently."""
-    try:
-        made = Flow.from_json(value if not isinstance(value, str) else [value])
-    except FlowInvalidError as error:
-        assert error.details["problems"]
-        return
-    assert made.to_json() == value
+    if isinstance(value, str):
+        return  # read first, which is another question
+    if shape_problems(value):
+        with pytest.raises(FlowInvalidError):
+            Flow.from_json(value)
+    else:
+        assert Flow.from_json(value).to_json() == value
 
 
 # --- the schema ----------------------------------------------------------------------------------------------------

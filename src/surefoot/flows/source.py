@@ -13,8 +13,8 @@ from surefoot.flows._tree import Places
 from surefoot.flows._yaml_reader import read_yaml
 
 MAX_CHARS: Final = 1_000_000
-"""Characters of a flow's text. A step takes about 60, so this is many thousand of them; a file that is no flow at all is
-told so at once instead of being read for minutes."""
+"""Characters of a flow's text. A step takes about 60, so this is many thousand of them; a file that is no flow at all
+is told so at once instead of being read for minutes."""
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from surefoot.cli.commands import ask, chat, decide, doctor, models, plan, rows, runs, tools, undo
+from surefoot.cli.commands import (
+    ask,
+    chat,
+    decide,
+    doctor,
+    facts,
+    flow,
+    models,
+    plan,
+    rows,
+    runs,
+    tools,
+    undo,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +36,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(rows.notes, name="notes")
     app.add_typer(rows.tasks, name="tasks")
     app.add_typer(rows.calendar, name="calendar")
+    app.add_typer(flow.app, name="flow")
+    app.add_typer(facts.app, name="facts")
     app.add_typer(tools.app, name="tools")
     app.add_typer(models.app, name="models")
     app.command("doctor")(doctor.doctor)
