@@ -362,3 +362,18 @@ def test_a_request_to_the_embedded_model_carries_its_bindings() -> None:
     assert not grammar.accepts(written(("completeTask", {"task": "Buy bread"})))
     assert Request((Message("user", "x"),)).bindings == {}
     assert Binding() == Binding((), ())
+
+
+def test_a_list_of_a_known_length() -> None:
+    """Exactly as many items as were asked for; a name that is no argument changes nothing."""
+    grammar = calls(TAGS, bindings={"addNote": {"tags": Binding(items=2), "gone": Binding(items=3)}})
+
+    def takes(*tags: str) -> bool:
+        return grammar.accepts(written(("addNote", {"title": "x", "tags": list(tags)})))
+
+    assert takes("a", "b")
+    assert not takes("a")
+    assert not takes("a", "b", "c")
+    one_row = calls(ADD, bindings={"addTask": {"due": Binding(spans=("friday at five",), rows=1)}})
+    assert due(one_row, "at five")
+    assert not due(one_row, "five friday")

@@ -169,18 +169,31 @@ def _call(
 ) -> str:
     """One call of the tool; empty where an argument that it needs can have no value at this place."""
     bound, lacking = {}, []
+    parameters = _counted(tool.parameters, bindings)
     for key, binding in bindings.items():
+        if binding.items:
+            continue
         rule = _bound(book, binding) or mark
         if rule:
             bound[key] = rule
         else:
             lacking.append(key)
-    if any(key in tool.parameters.get("required", ()) for key in lacking):
+    if any(key in parameters.get("required", ()) for key in lacking):
         return ""
-    parameters = _without(tool.parameters, lacking)
+    parameters = _without(parameters, lacking)
     rules = ValueRules(book, parameters, mark, angle=not placeholders, bound=bound)
     head = f'{{"name": {json.dumps(tool.name, ensure_ascii=False)}, "arguments": '
     return f'{literal(head)} {rules.arguments(parameters)} "}}"'
+
+
+def _counted(parameters: dict[str, Any], bindings: Mapping[str, Binding]) -> dict[str, Any]:
+    """The parameters with the lengths of lists that are known."""
+    lengths = {
+        key: {"minItems": one.items, "maxItems": one.items} for key, one in bindings.items() if one.items
+    }
+    properties = parameters.get("properties", {})
+    known = {key: {**properties[key], **both} for key, both in lengths.items() if key in properties}
+    return {**parameters, "properties": {**properties, **known}} if known else parameters
 
 
 def _without(parameters: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:

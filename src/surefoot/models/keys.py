@@ -2,7 +2,7 @@
 
 A key is looked for by its name, in this order: the environment variable of that name; the system's keyring, service
 `surefoot`; the file `keys/NAME` in the config folder, which only its owner may read. Settings hold the name, never the
-key.
+key. Keys of our own, which encrypt what is kept here, are made by `own_key` and lie in the keyring or in such a file.
 """
 
 from __future__ import annotations
@@ -127,6 +127,146 @@ def need_key(name: str, provider: str) -> Key:
             key_name=name,
         )
     return key
+
+
+# --- keys of our own -----------------------------------------------------------------------------------------
+
+OWN_BYTES = 32
+"""Of a key for AES-256."""
+_ID_CHARS = 16
+"""Of a key's id: 64 bits keep the few keys of a person apart, and say nothing of the key."""
+_LOCK_SECONDS = 30.0
+"""Making a key takes milliseconds; a keyring may ask the person for a password meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKey:
+    """A key that was made here. It shows its id, and itself only to `reveal`."""
+
+    name: str
+    source: Source
+    id: str
+    _value: bytes = field(repr=False)
+
+    def reveal(self) -> bytes:
+        """The key itself, `OWN_BYTES` long."""
+        redaction.register(_written(self._value))
+        return self._value
+
+    def __str__(self) -> str:
+        return f"key {self.name} ({self.id}) from the {self.source}"
+
+    def __reduce__(self) -> NoReturn:
+        raise MisuseError(f"The {self} is not written anywhere.", "Pass its name and look it up again.")
+
+
+def own_key(name: str) -> OwnKey:
+    """The key of our own of this name, made when there is none: in the keyring, else in a file only its owner may read.
+
+    Processes that ask at the same time get the same one.
+
+    Raises:
+        SettingsError: a key of that name is damaged, may be read by others, or cannot be written.
+    """
+    return next(iter(own_keys(name)), None) or _make_own(name)
+
+
+def own_keys(name: str) -> list[OwnKey]:
+    """Those that are there, the keyring's first. There may be two: a keyring that was locked once left one in a file.
+
+    Raises:
+        SettingsError: one is damaged, or its file may be read by others.
+    """
+    looked: tuple[tuple[Source, str], ...] = (("keyring", _from_keyring(name)), ("file", _from_file(name)))
+    return [_own(name, source, text.strip()) for source, text in looked if text.strip()]
+
+
+def own_key_places(name: str) -> str:
+    """Where such a key is looked for, in words."""
+    return f"the system's keyring (service {SERVICE}, name {name}) and {_file(name)}"
+
+
+def _own(name: str, source: Source, text: str) -> OwnKey:
+    import binascii
+    import hashlib
+
+    redaction.register(text)
+    try:
+        value = binascii.a2b_base64(text.encode(), strict_mode=True)
+    except ValueError:
+        value = b""
+    if len(value) != OWN_BYTES:
+        where = str(_file(name)) if source == "file" else f"service {SERVICE}, name {name}"
+        raise SettingsError(
+            f"The key {name} in the {source} is damaged ({where}).",
+            "Put its backup in its place. Without one, move it away: what it encrypted must then be set again.",
+            key_name=name,
+        )
+    return OwnKey(name, source, hashlib.sha256(b"surefoot key id\0" + value).hexdigest()[:_ID_CHARS], value)
+
+
+def _written(value: bytes) -> str:
+    import binascii
+
+    return binascii.b2a_base64(value, newline=False).decode()
+
+
+def _make_own(name: str) -> OwnKey:
+    import secrets
+
+    from filelock import FileLock, Timeout
+
+    path = _file(name)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{name}.lock"), timeout=_LOCK_SECONDS):
+            there = own_keys(name)  # another process was faster
+            if there:
+                return there[0]
+            text = _written(secrets.token_bytes(OWN_BYTES))
+            redaction.register(text)
+            if _to_keyring(name, text):
+                return _own(name, "keyring", text)
+            _to_file(path, text)
+            return _own(name, "file", text)
+    except Timeout as error:
+        raise SettingsError(
+            f"Another process has been making the key {name} for {_LOCK_SECONDS:.0f} seconds.",
+            "Wait for it or end it; a keyring may be asking for its password.",
+        ) from error
+    except OSError as error:
+        raise SettingsError(
+            f"The key file {path} cannot be written: {error.strerror}.",
+            "Allow writing to its folder, or set SUREFOOT_CONFIG_DIR.",
+            file=str(path),
+        ) from error
+
+
+def _to_keyring(name: str, text: str) -> bool:
+    """It is kept there. A keyring that takes a password and forgets it, as the null backend does, is none."""
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.set_password(SERVICE, name, text)
+    except (keyring.errors.KeyringError, OSError):
+        return False
+    return _from_keyring(name) == text
+
+
+def _to_file(path: Path, text: str) -> None:
+    """Whole or not at all: a process that is killed leaves no half of a key."""
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, text.encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    half.replace(path)
+
+
+# --- the places ----------------------------------------------------------------------------------------------
 
 
 def _from_keyring(name: str) -> str:

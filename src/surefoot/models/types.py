@@ -130,14 +130,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What one argument of a tool may be: one of `texts`, or up to `rows` rows of words of `spans`, as they stand there.
+    """What one argument of a tool may be: one of `texts`, or up to `rows` rows of words of `spans` as they stand there.
 
-    A model that a grammar binds cannot write anything else there; others are not told.
+    With `items` it is a list of exactly so many, and nothing else is bound. A model that a grammar binds cannot write anything else there; others are not told.
     """
 
     texts: tuple[str, ...] = ()
     spans: tuple[str, ...] = ()
     rows: int = 3
+    items: int = 0
 
 
 @dataclass(frozen=True, slots=True)

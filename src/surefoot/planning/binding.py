@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from surefoot.models.types import Binding
+from surefoot.planning.counts import counted
 
 Options = Mapping[str, Mapping[str, Sequence[str] | None]]
 """By tool and argument, the names it can have now; None for any."""
@@ -21,9 +22,9 @@ def bindings(
     """Bindings by tool and argument.
 
     Args:
-        tools: the catalogue; `dates` and `said` of its tools are read.
+        tools: the catalogue; `dates`, `said` and `aliases` of its tools are read.
         options: as the tools gave them for this moment.
-        spans: texts that words may be copied from: the request, and titles that a date may hang on.
+        spans: texts that words may be copied from: first the request, then titles that a date may hang on.
         rows: rows of words that one argument may be put together from.
     """
     copied = Binding(spans=tuple(spans), rows=rows)
@@ -35,6 +36,7 @@ def bindings(
             if texts is not None
         }
         said = dict.fromkeys([*getattr(tool, "dates", ()), *getattr(tool, "said", ())], copied)
-        if named or said:
-            found[tool.name] = {**said, **named}
+        lists = {key: Binding(items=items) for key, items in counted(tool, spans[0] if spans else "").items()}
+        if named or said or lists:
+            found[tool.name] = {**said, **lists, **named}
     return found

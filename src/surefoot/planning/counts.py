@@ -1,0 +1,54 @@
+"""How many items a list shall have, where the request says so: "eight questions" is eight. A small model miscounts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from surefoot.storage.words import words
+
+MOST: Final = 30
+"""A list that is longer is not written in one call, and a number above it (a year, a page) counts something else."""
+
+
+def counted(tool: Any, said: str) -> dict[str, int]:
+    """By argument, the number of items the request asks for.
+
+    Only for the one argument of a tool that is a list of objects, and where one number alone stands in front of a word
+    that the tool is known by.
+    """
+    lists = [key for key, schema in tool.parameters.get("properties", {}).items() if _is_list(schema)]
+    if len(lists) != 1:
+        return {}
+    nouns = {word for alias in (*getattr(tool, "aliases", ()), lists[0]) for word in words(alias)}
+    found = {count for count in _numbers_before(words(said), nouns) if 1 < count <= MOST}
+    return {lists[0]: found.pop()} if len(found) == 1 else {}
+
+
+def _is_list(schema: Any) -> bool:
+    items = schema.get("items") if isinstance(schema, dict) and schema.get("type") == "array" else None
+    return isinstance(items, dict) and ("$ref" in items or items.get("type") == "object")
+
+
+def _numbers_before(said: Sequence[str], nouns: set[str]) -> list[int]:
+    """Numbers right in front of one of the nouns, or with one word between ("eight easy questions")."""
+    return [
+        number
+        for place, word in enumerate(said)
+        if (number := _number(word)) and nouns & set(said[place + 1 : place + 3])
+    ]
+
+
+def _number(word: str) -> int:
+    if word.isascii() and word.isdigit():
+        return int(word) if len(word) < len(str(MOST)) + 1 else 0
+    return _number_words().get(word, 0)
+
+
+@cache
+def _number_words() -> dict[str, int]:
+    table = tomllib.loads(files("surefoot.planning").joinpath("numbers.toml").read_text(encoding="utf-8"))
+    return {word: int(number) for number, found in table.items() for word in found}
