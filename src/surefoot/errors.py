@@ -29,22 +29,27 @@
     │   │   ├── ArgumentError            a tool's arguments do not fit its schema
     │   │   ├── SettingsError            a setting or the settings file
     │   │   ├── AddressRefusedError      an address the policy does not allow
-    │   │   └── FlowInvalidError         a flow that the checker refuses
+    │   │   ├── FlowInvalidError         a flow that the checker refuses
+    │   │   └── FactError                a fact's name or value
     │   ├── UnreadableInputError     a file or text that cannot be read at all
     │   ├── NotFoundError            no run, note, task or file of that name
     │   ├── AmbiguousError           several things fit the name
     │   └── StateError               not possible in the state it is in
     ├── StorageError            the disk or the database: full, locked, damaged, newer than this version
+    │   └── VaultError              facts at rest cannot be read
     └── ToolError               a tool failed: data for the model, never the end of a run
         └── OutcomeUnknownError     it may have had its effect: what it called was lost over it
 
 An error has a stable `code`, a `message` that names the value, and a `next_move`. All of it survives pickling and
-JSON (`to_dict`, `error_from_dict`). `exit_code` is what the command line returns for it.
+JSON (`to_dict`, `error_from_dict`), but for registered secrets, which are masked wherever an error is shown or written.
+`exit_code` is what the command line returns for it.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
+
+from surefoot import redaction
 
 Json = Any
 """Anything `json.dumps` takes: None, bool, int, float, str, and lists and string-keyed dicts of them."""
@@ -69,18 +74,22 @@ class SurefootError(Exception):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        return f"{self.message} {self.next_move}".strip()
+        return redaction.redact(f"{self.message} {self.next_move}".strip())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({redaction.redact(self.message)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.message, self.next_move, self.details))
+        texts = redaction.redact(self.message), redaction.redact(self.next_move)
+        return (_rebuild, (type(self), *texts, redaction.redact_json(self.details)))
 
     def to_dict(self) -> dict[str, Json]:
-        """The error as JSON: `{"code", "message", "next_move", "details"}`."""
+        """The error as JSON, registered secrets masked: `{"code", "message", "next_move", "details"}`."""
         return {
             "code": self.code,
-            "message": self.message,
-            "next_move": self.next_move,
-            "details": self.details,
+            "message": redaction.redact(self.message),
+            "next_move": redaction.redact(self.next_move),
+            "details": redaction.redact_json(self.details),
         }
 
 
@@ -297,6 +306,12 @@ class FlowInvalidError(InputError):
     code = "flow_invalid"
 
 
+class FactError(InputError):
+    """A fact's name or value cannot be used. Details hold `reason`: `name`, `value` or `unknown`."""
+
+    code = "fact"
+
+
 class UnreadableInputError(PersonError):
     """A file or text cannot be read."""
 
@@ -330,6 +345,12 @@ class StorageError(SurefootError):
 
     code = "storage"
     exit_code = 1
+
+
+class VaultError(StorageError):
+    """Facts at rest cannot be read. Details hold `reason`: `key`, `damaged`; and `names` of the facts."""
+
+    code = "vault"
 
 
 class ToolError(SurefootError):

@@ -15,13 +15,19 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Integer, Text
 
+import surefoot.flows.vault
 import surefoot.journal.tables
 import surefoot.storage.memories
 from surefoot.errors import StorageError
 from surefoot.storage import Database, metadata, sqlite, upgrade
 from surefoot.tools.kits import tables as kit_tables
 
-NEEDED = [surefoot.journal.tables.runs, surefoot.storage.memories.memories, kit_tables]
+NEEDED = [
+    surefoot.flows.vault.facts,
+    surefoot.journal.tables.runs,
+    surefoot.storage.memories.memories,
+    kit_tables,
+]
 """Importing a room's tables registers them; every room with tables is imported here."""
 
 
