@@ -37,6 +37,11 @@ DIALOGUE_MESSAGES = 12
 
 PERSON = Actor("person", "me")
 
+MASKED = (
+    "The request holds a secret ({kinds}). It is masked: it is kept nowhere, and no model sees it. "
+    "`surefoot facts set` keeps one for flows."
+)
+
 
 class Assistant:
     """Plans requests, runs them, answers, and takes them back.
@@ -112,14 +117,19 @@ class Assistant:
         """Start a run for this request. Await the handle for the result; iterate it for the events.
 
         It belongs to the conversation that `dialogue` names now. Of two that are asked at once, neither knows of the
-        other.
+        other. Secrets that can be told by their form (card and account numbers, keys, `my password is ...`) are masked
+        before the request gets anywhere, in the context that calls; a notice of the run says so.
 
         Raises (from the handle):
             InputError: the request is empty.
             StorageError: the journal cannot be written.
         """
-        dialogue, now = self.dialogue, self._clock()
-        return self._held(RunHandle(lambda handle: self._ask(handle, text, dialogue, now), self._decide))
+        from surefoot.flows.detection import mask_found
+
+        dialogue, now, masked = self.dialogue, self._clock(), mask_found(text)
+        return self._held(
+            RunHandle(lambda handle: self._ask(handle, text, dialogue, now, masked), self._decide)
+        )
 
     def resume(self, run: str) -> RunHandle:
         """Go on with a run that was interrupted or approved. What is done is not done again.
@@ -135,7 +145,9 @@ class Assistant:
         self._handles = {one for one in self._handles if not one.over} | {handle}
         return handle
 
-    async def _ask(self, handle: RunHandle, text: str, dialogue: str, now: datetime) -> RunResult:
+    async def _ask(
+        self, handle: RunHandle, text: str, dialogue: str, now: datetime, masked: Sequence[str]
+    ) -> RunResult:
         if not text.strip():
             raise InputError("The request is empty.", "Say what you want.")
         journal = await self.journal()
@@ -150,6 +162,8 @@ class Assistant:
             extra={"dialogue": dialogue},
         )
         events = [(EventType.RUN_CREATED, {"goal": text, "kind": "ask"})]
+        if masked:
+            events.append((EventType.NOTICE, {"text": MASKED.format(kinds=", ".join(masked))}))
         with lifecycle.working_on(run.id):
             run = await lifecycle.settled(journal.create_run(run, events))
             session = self._session(run, journal)

@@ -39,8 +39,9 @@ def _as_utf8(text: str) -> str:
 
 
 def checked(text: str, what: str) -> str:
-    """The text without space around it, if it is one."""
+    """The text without space around it, if it is one. Secrets in it are masked from here on."""
     _check_characters(text, what)
+    _mask(text)
     text = text.strip()
     if not text:
         raise InputError(
@@ -54,6 +55,13 @@ def checked(text: str, what: str) -> str:
             allowed=MAX_CHARS,
         )
     return text
+
+
+def _mask(text: str) -> None:
+    """Secrets that can be told by their form are in nothing that is shown, written or told to a model from here on."""
+    from surefoot.flows.detection import mask_found
+
+    mask_found(text[:MAX_CHARS])
 
 
 def _check_characters(text: str, what: str) -> None:
@@ -83,6 +91,7 @@ def read_plan(name: str) -> str:
     _check_characters(text, "plan")
     if len(text) > MAX_CHARS:
         raise _too_large(name, f"{MAX_CHARS:,} characters")
+    _mask(text)
     return text
 
 

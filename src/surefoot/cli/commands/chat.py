@@ -177,6 +177,9 @@ def history(file: str) -> History:
 
     class Masked(FileHistory):
         def store_string(self, string: str) -> None:
+            from surefoot.flows.detection import mask_found
+
+            mask_found(string)  # the line is written here before anybody reads it
             super().store_string(redaction.redact(string).encode("utf-8", "replace").decode())
 
     return Masked(file)
