@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 import yaml
 
@@ -55,14 +57,8 @@ def test_json_keeps_the_line_of_every_value():
     )
     assert (source.form, source.name) == ("json", "x.json")
     assert source.value == {"app": "browser", "steps": ["a", {"open": "Calculator"}]}
-    assert dict(source.lines) == {
-        "": 1,
-        "/app": 1,
-        "/steps": 2,
-        "/steps/0": 2,
-        "/steps/1": 3,
-        "/steps/1/open": 3,
-    }
+    expected = {"": 1, "/app": 1, "/steps": 2, "/steps/0": 2, "/steps/1": 3, "/steps/1/open": 3}
+    assert {pointer: source.line(pointer) for pointer in expected} == expected
 
 
 @pytest.mark.usefixtures("each_yaml")
@@ -92,7 +88,9 @@ def test_a_value_that_is_not_there_has_the_line_of_what_is_around_it():
     source = read_flow('{"app": "a",\n"steps": [\n{"pick": {"from/to~x": "b"}}]}')
     assert source.line("/steps/0/pick/by") == 3
     assert source.line("/steps/7/enter/x") == 2
-    assert source.line("/nothing") == 1
+    assert source.line("/nothing") == source.line("nothing") == 1
+    assert source.line("/steps/00") == source.line("/steps/-1") == source.line("/steps/x") == 2
+    assert source.line("/app/0/0") == 1
     assert source.line("/steps/0/pick/from~1to~0x") == 3
 
 
@@ -101,7 +99,7 @@ def test_a_value_that_is_not_there_has_the_line_of_what_is_around_it():
 def test_every_kind_of_line_end_is_one(end):
     """A file of Windows has the same lines and the same values."""
     source = read_flow(YAML.replace("\n", end))
-    assert (source.value, dict(source.lines)) == (read_flow(YAML).value, dict(read_flow(YAML).lines))
+    assert (source.value, source.marks) == (read_flow(YAML).value, read_flow(YAML).marks)
     as_json = read_flow('{"app": "x",\n"steps":\n["a"]}'.replace("\n", end))
     assert as_json.line("/steps/0") == 3
 
@@ -299,6 +297,26 @@ def test_the_deepest_that_is_read():
     assert read_flow("- " * MAX_DEPTH + "a").form == "yaml"
     for text in ("[" * (MAX_DEPTH + 1), "- " * (MAX_DEPTH + 1) + "a"):
         assert f"more than {MAX_DEPTH}" in failure(text).message
+
+
+@pytest.mark.parametrize(
+    "what", ["one long name around many values", "long names in each other", "many short values"]
+)
+def test_a_file_made_to_fill_the_memory_does_not(what):
+    """What is kept of a text is a small multiple of it."""
+    text = {
+        "one long name around many values": '{"' + "n" * 20_000 + '": [' + "1," * 10_000 + "1]}",
+        "long names in each other": "".join('{"' + "n" * 9_000 + '": ' for _ in range(99)) + "1" + "}" * 99,
+        "many short values": "[" + "[]," * 10_000 + "1]",
+    }[what]
+    tracemalloc.start()
+    try:
+        source = read_flow(text)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert source.line("/0/0") == 1
+    assert most < 300 * len(text)
 
 
 def test_a_text_longer_than_any_flow():

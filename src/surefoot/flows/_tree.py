@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from surefoot.flows._shown import shown
 MAX_DEPTH: Final = 100
 """Lists and objects in each other. One step in a step takes three, so this is beyond what a checked flow may nest: a
 flow that is too deep is told so by the checker, in its words; what never ends ends here."""
+
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+"""Of a list, as RFC 6901 writes it."""
 
 
 class Places:
@@ -45,11 +49,42 @@ def _after_line_ends(text: str) -> Iterator[int]:
 
 
 @dataclass(slots=True)
+class Marks:
+    """The line of a list or object, and of what is in it: a line for each plain value, marks for the others.
+
+    They have the form of the value itself. With a JSON Pointer for each value, a name would be kept once for every
+    value under it, and a file made for that fills the memory.
+    """
+
+    line: int
+    inside: list[int | Marks] | dict[str, int | Marks]
+
+    def add(self, key: str, mark: int | Marks) -> None:
+        """The mark of the next value; a list needs no key."""
+        if isinstance(self.inside, list):
+            self.inside.append(mark)
+        else:
+            self.inside[key] = mark
+
+    def at(self, token: str) -> int | Marks | None:
+        """The mark that a token of a JSON Pointer leads to, None where it leads nowhere."""
+        if isinstance(self.inside, dict):
+            return self.inside.get(token.replace("~1", "/").replace("~0", "~"))
+        number = int(token) if _INDEX.fullmatch(token) else len(self.inside)
+        return self.inside[number] if number < len(self.inside) else None
+
+
+def line_of(mark: int | Marks) -> int:
+    """The line that a mark says."""
+    return mark.line if isinstance(mark, Marks) else mark
+
+
+@dataclass(slots=True)
 class _Open:
     """A list or object that has not ended, and where the next value in it goes."""
 
     value: list[Any] | dict[str, Any]
-    pointer: str
+    marks: Marks
     name: str
     key: str = ""
     key_at: int = 0
@@ -60,12 +95,12 @@ class Tree:
 
     Attributes:
         value: the whole, when all is closed.
-        lines: the line of each value by JSON Pointer; of an object's value it is the line of its key.
+        marks: its lines, None where nothing came. Of an object's value it is the line of its key.
     """
 
     def __init__(self, places: Places) -> None:
         self.value: Any = None
-        self.lines: dict[str, int] = {}
+        self.marks: int | Marks | None = None
         self._places = places
         self._open: list[_Open] = []
 
@@ -82,32 +117,21 @@ class Tree:
     def key(self, key: str, offset: int) -> None:
         """The next value in the object has this key."""
         inside = self._open[-1]
-        if key in inside.value:
-            first = self.lines[_pointer(inside.pointer, key)]
+        marks = inside.marks.inside
+        if isinstance(marks, dict) and key in marks:
             raise self._places.error(
                 offset,
-                f"the key {shown(key)} is here a second time, first in line {first}",
+                f"the key {shown(key)} is here a second time, first in line {line_of(marks[key])}",
                 "Keep one of the two.",
             )
         inside.key, inside.key_at = key, offset
 
-    def put(self, value: Any, offset: int) -> str:
-        """A value at its place; its JSON Pointer."""
-        if not self._open:
-            self.value, pointer = value, ""
-        else:
-            inside = self._open[-1]
-            if isinstance(inside.value, dict):
-                pointer, offset = _pointer(inside.pointer, inside.key), inside.key_at
-                inside.value[inside.key] = value
-            else:
-                pointer = f"{inside.pointer}/{len(inside.value)}"
-                inside.value.append(value)
-        self.lines[pointer] = self._places.line(offset)
-        return pointer
+    def put(self, value: Any, offset: int) -> None:
+        """A plain value at its place."""
+        self._add(value, self._line(offset))
 
     def open(self, value: list[Any] | dict[str, Any], offset: int) -> None:
-        """A list or object begins; what comes next goes into it, until `close`."""
+        """A list or object begins, empty so far; what comes next goes into it, until `close`."""
         if len(self._open) == MAX_DEPTH:
             raise self._places.error(
                 offset,
@@ -115,13 +139,25 @@ class Tree:
                 "Write the steps one after the other instead of in each other.",
             )
         _, name = self.names
-        pointer = self.put(value, offset)
-        self._open.append(_Open(value, pointer, name))
+        marks = Marks(self._line(offset), {} if isinstance(value, dict) else [])
+        self._add(value, marks)
+        self._open.append(_Open(value, marks, name))
 
     def close(self) -> None:
         """The list or object ends."""
         self._open.pop()
 
+    def _line(self, offset: int) -> int:
+        in_object = isinstance(self.inside, dict)
+        return self._places.line(self._open[-1].key_at if in_object else offset)
 
-def _pointer(before: str, key: str) -> str:
-    return f"{before}/{key.replace('~', '~0').replace('/', '~1')}"
+    def _add(self, value: Any, mark: int | Marks) -> None:
+        if not self._open:
+            self.value, self.marks = value, mark
+            return
+        inside = self._open[-1]
+        inside.marks.add(inside.key, mark)
+        if isinstance(inside.value, dict):
+            inside.value[inside.key] = value
+        else:
+            inside.value.append(value)

@@ -16,7 +16,7 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 ID: Final = "urn:surefoot:flow"
 
 _NOT_BLANK: Final = r"\S"
-_VARIABLE: Final = r"^[^\s!-\/0-9:-@\[-^`{-~][^\s!-\/:-@\[-^`{-~]*$"
+_VARIABLE: Final = r"^[^\s\x00-\/0-9:-@\[-^`{-\x9f][^\s\x00-\/:-@\[-^`{-\x9f]*$"
 """No space, no sign of ASCII but `_`, no digit first: the same to the engines of Python and of editors (ECMA 262)."""
 
 _MEANING: Final = {

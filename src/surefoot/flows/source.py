@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from surefoot.errors import UnreadableInputError
 from surefoot.flows._json_reader import read_json
-from surefoot.flows._tree import Places
+from surefoot.flows._tree import Marks, Places, line_of
 from surefoot.flows._yaml_reader import read_yaml
 
 MAX_CHARS: Final = 1_000_000
@@ -25,23 +24,25 @@ class Source:
 
     Attributes:
         value: the flow as a JSON value; it is not checked.
-        lines: the line, from 1, of each value by JSON Pointer (RFC 6901).
+        marks: the line, from 1, of each value in it; `line` asks them.
         form: what the text was.
         name: the file's, as it was given.
     """
 
     value: Any
-    lines: Mapping[str, int] = field(repr=False)
+    marks: int | Marks = field(repr=False)
     form: Literal["json", "yaml"]
     name: str = ""
 
-    def line(self, pointer: str) -> int | None:
-        """The line of that value, else of the nearest one around it that has a line."""
-        while pointer not in self.lines:
-            if not pointer:
-                return None
-            pointer = pointer.rpartition("/")[0]
-        return self.lines[pointer]
+    def line(self, pointer: str) -> int:
+        """The line of the value at this JSON Pointer (RFC 6901), else of the nearest one around it."""
+        mark = self.marks
+        for token in pointer.split("/")[1:]:
+            inner = mark.at(token) if isinstance(mark, Marks) else None
+            if inner is None:
+                break
+            mark = inner
+        return line_of(mark)
 
 
 def read_flow(text: str | bytes, *, name: str = "") -> Source:
@@ -72,11 +73,12 @@ def read_flow(text: str | bytes, *, name: str = "") -> Source:
     begins = whole.lstrip()
     if begins.startswith(("{", "[")):
         tree = read_json(whole, places)
-        return Source(tree.value, tree.lines, "json", name)
-    tree = read_yaml(whole, places)
-    if not tree.lines:
+        form: Literal["json", "yaml"] = "json"
+    else:
+        tree, form = read_yaml(whole, places), "yaml"
+    if tree.marks is None:
         raise _unreadable(name, "is empty", "Write a flow: `surefoot flow guide` tells how.")
-    return Source(tree.value, tree.lines, "yaml", name)
+    return Source(tree.value, tree.marks, form, name)
 
 
 def _decoded(data: bytes, name: str) -> str:
