@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextvars
 import json
 import os
 import pickle
+import subprocess
+import sys
 
 import keyring
 import keyring.backend
@@ -15,7 +18,15 @@ import pytest
 from surefoot import redaction
 from surefoot.errors import MisuseError, ProviderAuthError, SettingsError
 from surefoot.models import keys
-from surefoot.models.keys import Key, find_key, need_key
+from surefoot.models.keys import (
+    OWN_BYTES,
+    Key,
+    find_key,
+    need_key,
+    own_key,
+    own_key_places,
+    own_keys,
+)
 from surefoot.redaction import redact
 from surefoot.settings import config_folder
 
@@ -252,3 +263,145 @@ def test_key_files_are_masked_before_a_model_needs_them():
             redact("it is from-the-file-778899 and a note of the person's")
             == "it is [secret] and a note of the person's"
         )
+
+
+# --- keys of our own ---------------------------------------------------------------------------------------------
+
+OWN = "SUREFOOT_TEST_KEY"
+
+
+class Forgetful(Keyring):
+    """Takes a password and keeps none, as the null backend does."""
+
+    def set_password(self, service, username, password):
+        return None
+
+
+class ReadOnly(Keyring):
+    def set_password(self, service, username, password):
+        raise keyring.errors.PasswordSetError("no")
+
+
+class Broken(Keyring):
+    def set_password(self, service, username, password):
+        raise OSError("no bus")
+
+
+def test_an_own_key_is_made_once_and_kept_in_the_keyring(use_keyring, isolated):
+    """Where there is a usable one; no file is written."""
+    entries = {}
+    use_keyring(Keyring(entries))
+    key = own_key(OWN)
+    assert key.source == "keyring"
+    assert len(key.reveal()) == OWN_BYTES
+    assert own_key(OWN).reveal() == key.reveal()
+    assert own_key(OWN).id == key.id
+    assert list(entries) == [("surefoot", OWN)]
+    assert not (isolated / "config" / "keys" / OWN).exists()
+
+
+@pytest.mark.parametrize("backend", [Forgetful, ReadOnly, Broken, Locked])
+def test_without_a_usable_keyring_it_is_a_file_for_its_owner_only(use_keyring, isolated, backend):
+    """A keyring that forgets, refuses or breaks is none."""
+    use_keyring(backend({}))
+    key = own_key(OWN)
+    path = isolated / "config" / "keys" / OWN
+    assert key.source == "file"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert own_key(OWN).reveal() == key.reveal()
+    assert sorted(one.name for one in path.parent.iterdir() if not one.name.endswith(".lock")) == [OWN]
+
+
+def test_a_keyring_that_was_locked_leaves_two_keys_and_both_are_found(use_keyring):
+    """The file's is made meanwhile; what either encrypted can be read."""
+    entries = {}
+    use_keyring(Keyring(entries))
+    first = own_key(OWN)
+    use_keyring(Locked(entries))
+    second = own_key(OWN)
+    assert second.id != first.id
+    use_keyring(Keyring(entries))
+    assert [one.id for one in own_keys(OWN)] == [first.id, second.id]
+    assert own_key(OWN).id == first.id
+
+
+def test_processes_that_ask_at_once_get_the_same_key(isolated):
+    """Four processes, one key, nothing left beside it."""
+    script = f"from surefoot.models.keys import own_key; print(own_key({OWN!r}).id)"
+    asked = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) for _ in range(4)]
+    told = {process.communicate(timeout=60)[0] for process in asked}
+    assert len(told) == 1
+    assert told.pop().strip().decode() == own_key(OWN).id
+
+
+@pytest.mark.parametrize("text", ["short", "c2hvcnQ=", "!" * 44, "A" * 44 + "\nB", "ключ" * 11])
+def test_a_damaged_own_key_is_told_and_not_replaced(key_file, text):
+    """What it encrypted may still be read with a backup, so nothing is written over it."""
+    path = key_file(OWN, text)
+    with pytest.raises(SettingsError, match="damaged") as caught:
+        own_key(OWN)
+    assert path.read_text("utf-8") == text
+    assert text not in str(caught.value.to_dict())
+
+
+def test_a_damaged_own_key_in_the_keyring_names_the_entry(use_keyring):
+    """Where to look for it."""
+    use_keyring(Keyring({("surefoot", OWN): "short"}))
+    with pytest.raises(SettingsError, match=f"service surefoot, name {OWN}"):
+        own_key(OWN)
+
+
+def test_an_own_key_file_that_others_may_read_is_refused(key_file):
+    """As for every key file."""
+    key_file(OWN, "x", 0o644)
+    with pytest.raises(SettingsError, match="0644"):
+        own_key(OWN)
+
+
+def test_a_folder_that_cannot_be_written_is_told(isolated):
+    """A file stands where the folder should be."""
+    (isolated / "config").mkdir()
+    (isolated / "config" / "keys").write_text("")
+    with pytest.raises(SettingsError, match="cannot be written"):
+        own_key(OWN)
+
+
+def test_a_maker_that_never_ends_is_told(monkeypatch, isolated):
+    """Its lock is waited for a while, no longer."""
+    from filelock import FileLock
+
+    monkeypatch.setattr(keys, "_LOCK_SECONDS", 0.05)
+    folder = isolated / "config" / "keys"
+    folder.mkdir(parents=True)
+    with FileLock(folder / f".{OWN}.lock"), pytest.raises(SettingsError, match="Another process"):
+        own_key(OWN)
+
+
+def test_another_process_was_faster(monkeypatch, use_keyring):
+    """What stands there once the lock is had is taken."""
+    entries = {}
+    use_keyring(Keyring(entries))
+    looks = []
+
+    def look(name):
+        if looks:
+            entries["surefoot", OWN] = base64.b64encode(bytes(32)).decode()
+        looks.append(name)
+        return entries.get(("surefoot", name), "")
+
+    monkeypatch.setattr(keys, "_from_keyring", look)
+    assert own_key(OWN).reveal() == bytes(32)
+
+
+def test_an_own_key_is_never_shown():
+    """repr, str and pickle tell its name and id; its text is masked."""
+    key = own_key(OWN)
+    text = base64.b64encode(key.reveal()).decode()
+    for shown in (repr(key), str(key), repr([key])):
+        assert key.id in shown
+        assert text not in shown
+        assert repr(key.reveal())[2:-1] not in shown
+    with pytest.raises(MisuseError):
+        pickle.dumps(key)
+    assert text not in redact(f"it is {text}")
+    assert OWN in own_key_places(OWN)

@@ -46,16 +46,12 @@ class Found:
 
 
 def kind_of_value(value: str) -> str:
-    """What the whole value is by form and check digits: `card`, `account`, `identity`, `key`; empty: nothing secret."""
+    """What the value is or holds, by form and check digits: `card`, `account`, `identity`, `key`; empty: no secret."""
     text = _ascii_digits(value).strip()
     if _is_card(re.sub(r"[\s\-]", "", text)):
         return "card"
-    for found in find_secrets(text, named=False):
-        if found.start == 0 and found.end == len(text):
-            return found.kind
-    if any(pattern.search(text) for pattern in _keys()):
-        return "key"
-    return _kind_of_whole(text)
+    inside = find_secrets(text, named=False)
+    return inside[0].kind if inside else _kind_of_whole(text)
 
 
 def _kind_of_whole(text: str) -> str:
@@ -81,12 +77,12 @@ def find_secrets(text: str, *, named: bool = True) -> list[Found]:
     """
     plain = _ascii_digits(text)
     finders = (_found_keys, _found_ibans, _found_cards, _found_numbers, *((_found_named,) if named else ()))
+    spans = [span for finder in finders for span in finder(plain)]
     kept: list[Found] = []
-    for finder in finders:
-        for start, end, kind in finder(plain):
-            if all(end <= one.start or one.end <= start for one in kept):
-                kept.append(Found(start, end, kind, text[start:end]))
-    return sorted(kept, key=lambda one: one.start)
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or start >= kept[-1].end:
+            kept.append(Found(start, end, kind, text[start:end]))
+    return kept
 
 
 def mask_found(text: str) -> tuple[str, ...]:
@@ -261,7 +257,7 @@ def _found_keys(text: str) -> Iterator[_Span]:
 _NAME_CHARS, _NAME_WORDS = 60, 4
 """In front of the verb: `the password of my router is`."""
 
-_VALUE = r"[\"'“”„«「『`]?(?P<value>[^\s\"“”„«»「」『』`]{3,100})"
+_VALUE = r"[\"'“”„«「『`]?(?P<value>[^\s\"“”„«»`\u3000-\u303f\uff00-\uff0f]{3,100})"
 
 
 @cache

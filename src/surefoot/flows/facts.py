@@ -96,7 +96,7 @@ class Facts:
                     reason="unknown",
                     name=name,
                 )
-        hidden = [name for name, value in self._values.items() if name in named or is_secret_value(value)]
+        hidden = [name for name, value in self._values.items() if name in named or _is_secret(name, value)]
         self._names = FactNames(tuple(name for name in self._values if name not in hidden), tuple(hidden))
         self.mask()
 
@@ -150,6 +150,10 @@ class Facts:
 
     def __deepcopy__(self, memo: object) -> Facts:
         return self
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return is_secret_name(name) or is_secret_value(value)
 
 
 def checked_name(name: Any) -> str:

@@ -243,10 +243,16 @@ def _make_own(name: str) -> OwnKey:
 
 
 def _to_keyring(name: str, text: str) -> bool:
-    """It is kept there. A keyring that takes a password and forgets it, as the null backend does, is none."""
+    """It is kept there.
+
+    A keyring that takes a password and forgets it, as the null backend does, is none. One that cannot be read now is left
+    alone: it may hold an older key, and what that one encrypted would be lost.
+    """
     import keyring
     import keyring.errors
 
+    if _asked_keyring(name) is None:
+        return False
     try:
         keyring.set_password(SERVICE, name, text)
     except (keyring.errors.KeyringError, OSError):
@@ -270,13 +276,18 @@ def _to_file(path: Path, text: str) -> None:
 
 
 def _from_keyring(name: str) -> str:
+    return _asked_keyring(name) or ""
+
+
+def _asked_keyring(name: str) -> str | None:
+    """What it holds, empty for nothing; None where there is no keyring on this machine, or it is locked."""
     import keyring
     import keyring.errors
 
     try:
         return keyring.get_password(SERVICE, name) or ""
     except (keyring.errors.KeyringError, OSError):
-        return ""  # no keyring on this machine, or locked: the other two places are left
+        return None
 
 
 def _file(name: str) -> Path:
