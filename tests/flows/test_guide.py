@@ -78,8 +78,8 @@ def test_names_that_the_examples_use_are_given_above_them():
 RULES = {
     "the web begins with browse, an application with open": "`browse`, in an application with `open`",
     "details are only ${name}, names as they were given": "letter for letter",
-    "invent a clear name for what else is needed": "make up a clear name",
-    "never invent a personal detail": "Never write a personal detail",
+    "invent a clear name for what else is needed": "invent a clear name",
+    "never invent a personal detail": "Never write a personal detail, real or made up",
     "a secret is only the text of an enter": "stands only as a text of `enter`",
     "nor in a slot's description, nor in vars": "no field description, not in `vars`",
     "a purchase ends with a stop_before for paying": '`{"stop_before": "paying"}`',
