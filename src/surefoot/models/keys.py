@@ -245,8 +245,8 @@ def _make_own(name: str) -> OwnKey:
 def _to_keyring(name: str, text: str) -> bool:
     """It is kept there.
 
-    A keyring that takes a password and forgets it, as the null backend does, is none. One that cannot be read now is left
-    alone: it may hold an older key, and what that one encrypted would be lost.
+    A keyring that takes a password and forgets it, as the null backend does, is none. One that cannot be read now is
+    left alone: it may hold an older key, and what that one encrypted would be lost.
     """
     import keyring
     import keyring.errors
