@@ -41,7 +41,11 @@ Secrets: TypeAlias = Annotated[
 ]
 Surfaces: TypeAlias = Annotated[
     list[Surface] | None,
-    typer.Option("--surface", help="What there is to act on; both where none is named. May be given again."),
+    typer.Option(
+        "--surface",
+        metavar="browser|desktop",
+        help="What there is to act on; both where none is named. May be given again.",
+    ),
 ]
 OnlyCheck: TypeAlias = Annotated[
     bool, typer.Option("--check", help="Change nothing; exit 1 where the layout is another one.")
