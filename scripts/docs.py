@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import flow_pages
 import pages
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -20,6 +21,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "events.md": pages.events,
     "tools.md": pages.tools,
     "cli.md": pages.cli,
+    "flow-problems.md": flow_pages.flow_problems,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Final
 
@@ -10,24 +11,27 @@ from surefoot.flows._data import table
 from surefoot.flows._heard import Place
 from surefoot.flows._shown import masked, shown
 from surefoot.flows._words import folded, words_of
-from surefoot.flows.detection import find_secrets, is_payment, is_secret_name
+from surefoot.flows.detection import find_secrets, kind_of_name
 from surefoot.flows.facts import FactNames
 from surefoot.flows.problems import Problem
-from surefoot.flows.variables import names_in
+from surefoot.flows.variables import names_in, without_names
 
 _SIGN: Final = re.compile(r"[\d!#$%&*+=?@^~|\\/<>]")
 """Every secret that can be found in a text has a digit or a sign in it."""
 _BRACKETED: Final = re.compile(r"<[^<>]+>|\[[^\[\]]+\]|\{+[^{}]+\}+")
+_EXPIRY: Final = re.compile(r"\b(?:0?[1-9]|1[0-2])\s*[/.\-]\s*(?:20)?\d\d\b")
+_PAYS: Final = ("card", "cvv")
 _CALLED: Final = {
-    "card": "A card number",
-    "account": "An account number",
-    "identity": "An identity number",
-    "key": "An access key",
-    "password": "A password",
-    "pin": "A PIN",
-    "cvv": "A card's check number",
-    "code": "A one-time code",
+    "card": ("A card number", "card number"),
+    "account": ("An account number", "account number"),
+    "identity": ("An identity number", "identity number"),
+    "key": ("An access key", "access key"),
+    "password": ("A password", "password"),
+    "pin": ("A PIN", "pin"),
+    "cvv": ("A card's check number", "card cvv"),
+    "code": ("A one-time code", "one-time code"),
 }
+"""A secret in words, and how its fact may be called."""
 
 
 @cache
@@ -43,7 +47,7 @@ def _stand_ins() -> frozenset[str]:
 def written_secret(place: Place, text: str) -> Problem | None:
     """A secret that stands in clear in this text, the `${...}` of which are taken out."""
     found = find_secrets(text) if _SIGN.search(text) else []
-    return _literal(place, _CALLED.get(found[0].kind, "A secret"), "card number") if found else None
+    return _literal(place, *_CALLED.get(found[0].kind, ("A secret", "secret"))) if found else None
 
 
 def _literal(place: Place, what: str, name: str) -> Problem:
@@ -55,21 +59,33 @@ def _literal(place: Place, what: str, name: str) -> Problem:
     )
 
 
-def value_problem(place: Place, name: str, text: str, facts: FactNames) -> Problem | None:
+def value_problem(
+    place: Place, name: str, text: str, facts: FactNames, knows: Callable[[str], bool]
+) -> Problem | None:
     """What is wrong with the text for a field, or with the value of a variable, by what the field is called."""
+    kind = kind_of_name(without_names(name))
     named = names_in(text)
     if not named:
-        if is_secret_name(name):
+        if _is_written(kind, text):
             return _literal(place, f"What goes into {shown(name)}", name)
         if place.kind == "enter":
-            return _written_detail(place, name, text, facts) or _stand_in(place, name, text)
-    elif place.kind == "enter" and is_payment(name) and not any(facts.is_secret(one) for one in named):
+            return _written_detail(place, name, text, facts) or _stand_in(place, name, text, knows)
+    elif (
+        place.kind == "enter"
+        and kind in _PAYS
+        and all(knows(one) and not facts.is_secret(one) for one in named)
+    ):
         return place.problem(
             "payment_not_secret",
             f"{shown(name)} is a payment detail, and ${{{named[0]}}} is no secret. Payment details come only from "
             "secret facts that were given: use one, or leave the field to the person.",
         )
     return None
+
+
+def _is_written(kind: str, text: str) -> bool:
+    """The text is a secret of that kind. Much has an expiry; a card's is a month and a year."""
+    return bool(kind) and (kind != "expiry" or _EXPIRY.search(text) is not None)
 
 
 def _written_detail(place: Place, name: str, text: str, facts: FactNames) -> Problem | None:
@@ -85,9 +101,10 @@ def _written_detail(place: Place, name: str, text: str, facts: FactNames) -> Pro
     )
 
 
-def _stand_in(place: Place, name: str, text: str) -> Problem | None:
+def _stand_in(place: Place, name: str, text: str, knows: Callable[[str], bool]) -> Problem | None:
     bare = text.strip()
-    if folded(bare) not in _stand_ins() and _BRACKETED.fullmatch(bare) is None:
+    bracketed = _BRACKETED.fullmatch(bare) is not None and not knows(bare.strip("{}<>[] "))
+    if not bracketed and folded(bare) not in _stand_ins():
         return None
     return place.problem(
         "stand_in",
@@ -97,5 +114,7 @@ def _stand_in(place: Place, name: str, text: str) -> Problem | None:
 
 
 def pays(name: str, text: str) -> bool:
-    """The field, or what goes into it, is a payment detail."""
-    return is_payment(name) or any(is_payment(one) for one in names_in(text))
+    """The field, or what goes into it, is of a card. An account's number alone is on many forms that pay nothing."""
+    return kind_of_name(without_names(name)) in _PAYS or any(
+        kind_of_name(one) in _PAYS for one in names_in(text)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, NamedTuple
 
+from surefoot.flows._shown import LONG_NUMBER
 from surefoot.flows.problems import Problem
 from surefoot.flows.steps import KINDS, PartType
 
@@ -56,9 +57,11 @@ class Listener:
         """The step with steps of its own ends."""
 
 
-def pointer_key(key: Any) -> str:
-    """A key as a token of a JSON Pointer (RFC 6901)."""
-    return str(key).replace("~", "~0").replace("/", "~1") if isinstance(key, str) else ""
+def below(pointer: str, key: Any) -> str:
+    """The pointer of what stands under a key (RFC 6901); the object's where the key is no text or may be a secret."""
+    if not isinstance(key, str) or LONG_NUMBER.search(key):
+        return pointer
+    return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 def part_name(place: Place) -> str:

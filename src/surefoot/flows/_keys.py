@@ -8,8 +8,9 @@ from typing import Any, Final
 from surefoot.flows._data import table
 from surefoot.flows.steps import KINDS
 
-_NEAR: Final = 72
-"""Of 100 (rapidfuzz's ratio): `brwose` and `wait-for` are above it, `click` and `pick` (67) below."""
+_NEAR: Final = 76
+"""Of 100 (rapidfuzz's ratio): `brwose` and `wait-for` are above it; `click` and `pick` (67), `wait` and `what` (75)
+below."""
 
 
 def nearest_kind(name: str) -> str | None:

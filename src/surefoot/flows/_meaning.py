@@ -32,8 +32,16 @@ _IDENTIFIER: Final = re.compile(
 
 _ODD: Final = re.compile(r"[^\W\D]|[!#$%&*+=?@^~|\\/<>{}\[\]_:]|[a-z][A-Z]")
 """What prose has little of, and every secret and every identifier has: most texts are done with after this."""
-_OTHER_BRACES: Final = re.compile(r"\{+[^{}]+\}+|<[^<>]+>|\[[^\[\]]+\]|\$\w+|%\w+%")
+_OTHER_BRACES: Final = re.compile(r"(?<![${])\{+[^{}]+\}+|<[^<>]+>|\[[^\[\]]+\]|\$\w+|%\w+%")
 """How other languages write a variable."""
+
+
+def _in_list_around(path: str, other: str) -> bool:
+    """The step of `path` stands in a list that the other step is in, too: `4.2` in that of `4.3` and of `4.5.1`."""
+    around = path[: path.rfind(".") + 1]
+    if other == "app":
+        return not around
+    return other.startswith(around) and other[len(around) :][:1].isdigit()
 
 
 class Meaning(Listener):
@@ -49,7 +57,7 @@ class Meaning(Listener):
         self._vars = {name for name in given if isinstance(name, str)} if isinstance(given, dict) else set()
         self._known = set(self._vars)
         self._bodies: list[list[str]] = []
-        self._filled: dict[str, str] = {}
+        self._filled: dict[str, list[str]] = {}
         self._picked: set[str] = set()
         self._acts = Consequences()
         self._lists: dict[str, str] = {}
@@ -83,7 +91,7 @@ class Meaning(Listener):
         if "${" in text:
             self._names(place, text, secret_here=place.kind == "enter")
         if not self._written(place, text):
-            self._add(value_problem(place, name, text, self._facts))
+            self._add(value_problem(place, name, text, self._facts, self._knows))
         if place.kind == "enter" and pays(name, text):
             self._found.append(self._acts.enters(place, name).problem)
 
@@ -98,7 +106,7 @@ class Meaning(Listener):
             self._shadows(place, name, "a fact" if fact else "in vars")
         if place.kind == "pick":
             self._picked.add(name)
-        self._filled.setdefault(name, place.path)
+        self._filled.setdefault(name, []).append(place.path)
         if name not in self._known:
             self._known.add(name)
             if self._bodies:
@@ -155,6 +163,9 @@ class Meaning(Listener):
     def _is_fact(self, name: str) -> bool:
         return name in self._given or (not name.isascii() and name in self._facts)
 
+    def _knows(self, name: str) -> bool:
+        return name in self._known or self._is_fact(name)
+
     def _is_secret(self, name: str) -> bool:
         return name in self._secret or (not name.isascii() and self._facts.is_secret(name))
 
@@ -181,8 +192,7 @@ class Meaning(Listener):
                 self._found.append(partial(self._in_vars, place, name))
             elif name not in self._known or place.type is PartType.CONDITION:
                 here = name in self._known
-                before = name in self._filled
-                self._found.append(partial(self._use, place, name, here, before))
+                self._found.append(partial(self._use, place, name, here))
 
     def _misplaced(self, place: Place, name: str) -> Problem:
         where = f"the {place.kind} step" if place.kind not in ("app", "vars") else place.kind
@@ -203,7 +213,7 @@ class Meaning(Listener):
             )
         return self._unknown(place, name)
 
-    def _use(self, place: Place, name: str, here: bool, before: bool) -> Problem | None:
+    def _use(self, place: Place, name: str, here: bool) -> Problem | None:
         if place.type is PartType.CONDITION and name in self._picked:
             return place.problem(
                 "picked_in_condition",
@@ -212,19 +222,19 @@ class Meaning(Listener):
             )
         if here:
             return None
-        if before:
-            return place.problem(
-                "filled_in_branch",
-                f"{shown(name)} is filled only inside step {self._filled[name]}, which may not have run or has ended. "
-                "Fill it in the same list of steps, before this step.",
-            )
-        if name in self._filled:
+        if name not in self._filled:
+            return self._unknown(place, name)
+        later = next((path for path in self._filled[name] if _in_list_around(path, place.path)), None)
+        if later:
             return place.problem(
                 "used_before_filled",
-                f"{shown(name)} is used here and filled later, by step {self._filled[name]}. Move that step before "
-                "this one.",
+                f"{shown(name)} is used here and filled only by step {later}. Move that step before this one.",
             )
-        return self._unknown(place, name)
+        return place.problem(
+            "filled_in_branch",
+            f"{shown(name)} is filled only inside step {self._filled[name][0]}, in a branch or a loop, and is "
+            "known only there. Fill it in this list of steps, before this step.",
+        )
 
     def _unknown(self, place: Place, name: str) -> Problem:
         from surefoot.flows.detection import is_payment
@@ -239,7 +249,7 @@ class Meaning(Listener):
                 f"{shown(name)} is a payment detail that nobody gave. Leave it to the person: take the step out and "
                 'end with {"stop_before": "paying"}.',
             )
-        there = f" There are {listed([shown(other) for other in known[:8]])}." if known else ""
+        there = f" Known are {listed([shown(other) for other in known[:8]])}." if known else ""
         return place.problem(
             "unknown_name",
             f"{shown(name)} is no fact, not in vars and filled by no step.{there} Use one that there is, or read it "

@@ -17,6 +17,8 @@ _FAR: Final = 2
 class _Lists(NamedTuple):
     articles: frozenset[str]
     criteria: frozenset[str]
+    ordinals: frozenset[str]
+    titles: frozenset[str]
     more: frozenset[str]
     between: frozenset[str]
     results: frozenset[str]
@@ -39,6 +41,8 @@ def _lists() -> _Lists:
     return _Lists(
         words("articles"),
         criteria,
+        words("ordinals"),
+        words("titles"),
         words("more"),
         words("between"),
         words("results"),
@@ -98,12 +102,16 @@ class _Reading:
     def _criterion_first(self) -> bool:
         """`(the) cheapest (available) flight`; `the cheapest` alone."""
         behind = self._behind_criterion(0)
-        if behind is None:
+        if not behind and self._words[0] in self._lists.ordinals:
+            behind = self._behind_criterion(1)  # the second cheapest
+        if not behind:
             return False
         rest = self._words[behind:]
+        if self._article and self._small and not self._is_name(rest):
+            return True
         gap = self._gap(rest)
         if gap == len(rest):
-            return self._article and self._small
+            return False
         noun, more = rest[gap], rest[gap + 1 :]
         if noun in self._lists.attributes and not self._small:
             return self._article and noun in self._lists.results
@@ -111,13 +119,20 @@ class _Reading:
             return False
         return self._article or not more or more[0] not in _SORT_END
 
-    def _behind_criterion(self, at: int) -> int | None:
-        """The place behind a criterion that begins here: `cheapest`, `least expensive`."""
+    def _behind_criterion(self, at: int) -> int:
+        """The place behind a criterion that begins here: `cheapest`, `least expensive`; 0 where none does."""
         if at < len(self._words) and self._words[at] in self._lists.criteria:
             return at + 1
         if at + 1 < len(self._words) and self._words[at] in self._lists.more:
             return at + 2
-        return None
+        return 0
+
+    def _is_name(self, rest: list[str]) -> bool:
+        """`the last minute`, `the best of ...`: a place in a row, or a title."""
+        if not rest:
+            return False
+        ordinal = self._words[0] in self._lists.ordinals and self._words[1] not in self._lists.criteria
+        return ordinal or rest[0] in self._lists.titles
 
     def _gap(self, words: list[str]) -> int:
         gap = 0
@@ -142,7 +157,7 @@ class _Reading:
         """`the appropriate size`, `any available room`; a label that begins so has a capital and no article."""
         if self._words[0] not in self._lists.vague or not (self._article or self._small):
             return False
-        return not self._lists.results.isdisjoint(self._words[1:])
+        return not (self._lists.results | self._lists.attributes).isdisjoint(self._words[1:])
 
 
 _SORT_END: Final = frozenset({"first", "zuerst", "primero", "to", "by", "deals", "guarantee"})

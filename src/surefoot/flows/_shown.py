@@ -8,8 +8,10 @@ from typing import Any, Final
 from surefoot.redaction import MASK, redact
 
 _LONGEST: Final = 60
-_LONG_NUMBER: Final = re.compile(r"\d(?:[ .\-/]?\d){10,}")
+LONG_NUMBER: Final = re.compile(r"\d(?:[ .\-/]?\d){10,}")
 """Eleven digits and more: whatever it is, nobody needs it to find the step."""
+_SMALL: Final = 10**6
+"""A number below it is shown; above, it may be a card's."""
 _TYPES: Final = ((bool, "true or false"), (int, "a number"), (float, "a number"), (str, "a text"))
 
 
@@ -26,14 +28,16 @@ def masked(text: str) -> str:
     safe = redact(text)
     for secret in reversed(find_secrets(safe)):
         safe = safe[: secret.start] + MASK + safe[secret.end :]
-    safe = _LONG_NUMBER.sub(MASK, safe)
+    safe = LONG_NUMBER.sub(MASK, safe)
     return " ".join(safe.encode("utf-8", "backslashreplace").decode().split())
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in words; never the value: it may be long, deep or a secret."""
+    """What a JSON value is, in words; never the value itself: it may be long, deep or a secret."""
     if value is None:
         return "null"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _SMALL:
+        return f"the number {value}"
     for kind, words in _TYPES:
         if isinstance(value, kind):
             return words

@@ -6,6 +6,7 @@ everything that is sound, so that what the flow means is checked in the same pas
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from itertools import islice
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from surefoot.errors import FlowInvalidError
 from surefoot.flows._data import Limits, limits
-from surefoot.flows._heard import INK, Listener, Place, part_name, pointer_key
+from surefoot.flows._heard import INK, Listener, Place, below, part_name
 from surefoot.flows._keys import nearest_key, nearest_kind
 from surefoot.flows._shown import key_shown, kind_of, listed, shown
 from surefoot.flows.problems import Problem
@@ -84,15 +85,13 @@ class _Walk:
         elif key == "steps":
             self._list(value, Place("", "/steps", "steps", PartType.STEPS), "", 1)
         else:
-            place = Place("", "/" + pointer_key(key), "", PartType.TEXT)
-            self._unknown_key(place, key, "a flow", ("app", "vars", "steps"))
+            place = Place("", below("", key), "", PartType.TEXT)
+            self._unknown_key(place, key, "A flow", ("app", "vars", "steps"))
 
     def _unknown_key(self, place: Place, key: Any, owner: str, known: tuple[str, ...]) -> None:
         near = nearest_key(key, known)
         mend = f"Did you mean {near}?" if near else f"It may have {listed(list(known))}. Take the key out."
-        self._wrong(
-            place, "unknown_key", f"{owner[0].upper()}{owner[1:]} has no key {key_shown(key)}. {mend}"
-        )
+        self._wrong(place, "unknown_key", f"{owner} has no key {key_shown(key)}. {mend}")
 
     def _vars(self, value: Any) -> None:
         place = Place("vars", "/vars", "vars", PartType.SLOTS)
@@ -110,7 +109,7 @@ class _Walk:
                 f"vars has {len(value)} entries, and {self._limits.vars} is the most. Keep those that steps use.",
             )
         for name, text in islice(value.items(), self._limits.vars):
-            at = Place("vars", "/vars/" + pointer_key(name), "vars", PartType.TEXT)
+            at = Place("vars", below("/vars", name), "vars", PartType.TEXT)
             if self._name(at, name, "A variable") and self._text(at, text, heard=False):
                 self._hear.named(at, name)
                 self._hear.value(at, name, text)
@@ -195,7 +194,11 @@ class _Walk:
 
     def _unknown_step(self, place: Place, name: Any, inner: Any) -> None:
         near = nearest_kind(name) if isinstance(name, str) else None
-        mend = f"Did you mean {near}?" if near else f"The kinds are {listed(list(KINDS))}."
+        mend = (
+            f"Did you mean {near}, as in {_example(near)}?"
+            if near
+            else f"The kinds are {listed(list(KINDS))}."
+        )
         self._wrong(place, "unknown_step", f"There is no step {key_shown(name)}. {mend}")
         self._filled(place, inner)
 
@@ -228,15 +231,16 @@ class _Walk:
         for key, value in islice(inner.items(), self._limits.keys):
             part = parts.get(key) if isinstance(key, str) else None
             if part is None:
-                at = Place(path, f"{base}/{pointer_key(key)}", kind.name, PartType.TEXT)
+                at = Place(path, below(base, key), kind.name, PartType.TEXT)
                 self._unknown_key(at, key, kind.name, tuple(parts))
             else:
                 self._part(part, value, Place(path, f"{base}/{key}", kind.name, part.type), path, depth)
         for part in kind.parts:
             if part.required and part.key not in inner:
-                at = Place(path, base, kind.name, part.type)
                 self._wrong(
-                    at, "missing_key", f'{kind.name} has no {part.key}. Add "{part.key}": {part.meaning}.'
+                    Place(path, base, kind.name, part.type),
+                    "missing_key",
+                    f'{kind.name} has no {part.key}. Add "{part.key}" to it: {part.meaning}.',
                 )
         if nests:
             self._hear.closes(kind.name)
@@ -300,7 +304,7 @@ class _Walk:
                 "Make a step for each page of the form.",
             )
         for name, text in islice(value.items(), self._limits.slots):
-            at = Place(place.path, f"{place.pointer}/{pointer_key(name)}", "enter", PartType.SLOTS)
+            at = Place(place.path, below(place.pointer, name), "enter", PartType.SLOTS)
             sound = self._name(at, name, "A field")
             if sound:
                 self._hear.text(at, name)
@@ -309,12 +313,10 @@ class _Walk:
 
     def _rounds(self, place: Place, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= self._limits.rounds:
-            is_number = isinstance(value, int) and not isinstance(value, bool)
-            what = str(value) if is_number and abs(value) < 10**9 else kind_of(value)
             self._wrong(
                 place,
                 "rounds",
-                f"max of repeat_until is {what}. Write a whole number from 1 to {self._limits.rounds}.",
+                f"max of repeat_until is {kind_of(value)}. Write a whole number from 1 to {self._limits.rounds}.",
             )
 
     def _name(self, place: Place, name: Any, what: str) -> bool:
@@ -344,6 +346,10 @@ class _Walk:
             "variable_name",
             f"{shown(name)} cannot be a variable's name: it has letters, digits and _ only, no digit first.{mend}",
         )
+
+
+def _example(name: str) -> str:
+    return json.dumps(KINDS[name].example)
 
 
 _PARTS: Final = {kind.name: {part.key: part for part in kind.parts if part.key} for kind in KINDS.values()}
