@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import sys
 import threading
+import time
 from contextvars import copy_context
 from urllib.parse import quote, quote_plus, urlencode
 
@@ -96,6 +98,105 @@ def test_json_keeps_its_shape():
             "f": MASK,
             "t": [MASK],
         }
+
+
+@pytest.mark.parametrize("number", [4.111111111111111e18, 1e300])
+def test_a_large_float_is_looked_at_in_full(number):
+    """`4.111e+18` has the digits of a number all the same."""
+    with secrets(f"{number:.0f}"):
+        assert redact_json({"n": number}) == {"n": MASK}
+        assert redact_json({"n": 2e30}) == {"n": 2e30}
+
+
+@pytest.mark.parametrize("moment", ["2026-12-01T02:02:02+00:00", "2026-12-01T00:00:00.202123Z"])
+def test_a_short_secret_does_not_destroy_the_clock(moment):
+    """A CVV of 202 is in every year of the decade; what the clock says is nobody's secret. In a text it is masked."""
+    with secrets("202", "123"):
+        assert redact_json({"now": moment}) == {"now": moment}
+        assert MASK in redact(moment)
+        assert MASK in redact_json([f"at {moment}"])[0]
+    with secrets("12-01T0"):
+        assert MASK in redact_json([moment])[0]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "DE89 3704 0044 0532 0130 00",
+        "de89370400440532013000",
+        "DE89-3704-0044-0532-0130-00",
+        "DE89%203704%200044%200532%200130%2000",
+        "DE89+3704+0044+0532+0130+00",
+        "DE89\\u00a03704 0044 0532 0130 00",
+        "DE89 3704 0044\n        0532 0130 00",
+        "xDE893704004405320130009",
+    ],
+)
+@pytest.mark.parametrize("given", ["DE89370400440532013000", "DE89 3704 0044 0532 0130 00"])
+def test_an_account_number_is_masked_however_it_is_grouped(given, written):
+    """Letters count as digits do: an IBAN has both."""
+    with secrets(given):
+        seen = redact(f"to {written}, thanks")
+    assert MASK in seen
+    assert "3704" not in seen
+    assert "0130" not in seen
+
+
+@pytest.mark.parametrize(
+    "written", ["correct horse battery", "correct\n    horse battery", "correct  horse\tbattery"]
+)
+def test_a_passphrase_is_masked_over_line_ends(written):
+    """Text is folded and put on one line on its way; blanks of any kind are one."""
+    with secrets("correct  horse battery"):
+        assert redact(f"it is {written}!") == f"it is {MASK}!"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "user:"])
+def test_a_value_in_base64_is_masked_wherever_it_begins(before):
+    """As in a header of basic authentication: three ways, by what stands before it; both alphabets."""
+    with secrets("hunter22-secret>?"):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            assert MASK in redact(f"Basic {encode(f'{before}hunter22-secret>?!'.encode()).decode()}")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("a&b<c", "a&amp;b&lt;c"),
+        ("it's", "it&#x27;s"),
+        ("it's", "it&#39;s"),
+        ("Zo\u00eb!", "Zoe\u0308!"),
+        ("a/b/c", "a\\/b\\/c"),
+        ("pa\nss", "pa\\nss"),
+        ("gr\u00fc\u00df", "gr\\u00FC\\u00DF"),
+        ("a'b(c)", "a'b(c)"),
+        ("p'a ss!", "p'a%20ss!"),
+    ],
+)
+def test_escaped_by_pages_and_programs(value, written):
+    """HTML, PHP's JSON, capitals in escapes, JavaScript's URL encoding, accents in two signs."""
+    with secrets(value):
+        assert redact(f"<{written}>") == f"<{MASK}>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4" + " " * 50_000 + "1",
+        "4 " * 50_000,
+        "4111 1111 1111 111 " * 5_000,
+        "DE89 " * 20_000,
+        "correct " * 20_000,
+        "correct" + " " * 100_000,
+    ],
+)
+def test_no_text_takes_for_ever_to_mask(text):
+    """Blanks and halves of numbers without end: a moment, not minutes."""
+    began = time.process_time()
+    with secrets("4111111111111111", "DE89370400440532013000", "correct horse battery"):
+        redact(text)
+        unfinished(text)
+    assert time.process_time() - began < 20
 
 
 def test_without_secrets_nothing_is_touched():
