@@ -377,3 +377,54 @@ async def test_what_a_tool_returns_cannot_pass_for_a_part_of_the_prompt():
         lines = [line for message in request.messages for line in message.content.splitlines()]
         assert lines.count("REQUEST") == 1
         assert lines.count("ACTION PLAN:") == 1
+
+
+# --- a model whose calls are bound ---------------------------------------------------------------------------
+
+BOUND = Capabilities(tools=True, grammar=True, encoding="own", context_length=8_192, local=True)
+
+
+async def test_a_bound_model_is_shown_what_is_there():
+    """It does not look first; a hosted model does, and its prompt is left short."""
+    for able, shown in ((BOUND, True), (TEXT, False)):
+        model = ScriptedModel([call("addTask", title="Buy milk")], "Added.", "Fine.", capabilities=able)
+        async with assistant(model, settings=OFF) as ours:
+            await ours.ask("buy milk, a task please")
+            await ours.ask("move the milk to Friday")
+            assert ('ALREADY THERE (data)\n- task "Buy milk"' in asked(model)) is shown
+            assert bool(model.requests[-1].bindings) is shown
+
+
+async def test_a_bound_model_that_repeats_itself_is_answered_for():
+    """Its work is done: the answer comes from a call of its own, and the run is whole."""
+    model = ScriptedModel(
+        [call("addTask", title="Milk")],
+        [call("addTask", title="Milk")],
+        "Milk is on your list.",
+        capabilities=BOUND,
+    )
+    async with assistant(model, settings=OFF) as ours:
+        result = await ours.ask("put milk on my list")
+        assert (result.status, result.exit_code, result.reply) == (
+            RunStatus.DONE,
+            0,
+            "Milk is on your list.",
+        )
+        assert purposes(model) == ["round", "round", "reply"]
+        assert "RESULTS (data)\n1. addTask" in asked(model)
+        assert await titles(ours, "tasks") == ["Milk"]
+
+
+async def test_what_a_bound_model_did_not_get_done_is_told_in_its_answer():
+    """A call that failed to the end is named, and the run is incomplete."""
+    wrong = call("completeTask", task="Bread")
+    model = ScriptedModel(
+        [call("addTask", title="Milk"), wrong],
+        [call("addTask", title="Milk")],
+        "Milk is there.",
+        capabilities=BOUND,
+    )
+    async with assistant(model, settings=OFF) as ours:
+        result = await ours.ask("put milk on my list and tick off bread")
+        assert (result.exit_code, result.reply) == (1, "Milk is there.")
+        assert "NOT DONE\n- completeTask" in asked(model)

@@ -5,29 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from end_to_end.kit_rows import NOW, PERSON, rows
 from surefoot import Assistant, ScriptedModel, load_settings
 from surefoot.events import EventType
 from surefoot.journal.types import CallStatus, RunStatus
 from surefoot.models.types import Request, ToolCall
 from surefoot.running.undo import Verdict
 from surefoot.tools.kits import articles, notes, quizzes
-from surefoot.tools.kits.tables import articles as article_rows
-from surefoot.tools.kits.tables import calendar_events, quiz_questions, tasks
-from surefoot.tools.kits.tables import notes as note_rows
-from surefoot.tools.kits.tables import quizzes as quiz_rows
-from surefoot.tools.types import Actor
 from tools.web_server import serving
-
-TABLES = (note_rows, tasks, calendar_events, quiz_rows, quiz_questions, article_rows)
-NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
-PERSON = Actor("person", "ann")
 
 
 def assistant(model: ScriptedModel, folder: Path, *, planned: bool = False, **extra: Any) -> Assistant:
@@ -35,20 +26,6 @@ def assistant(model: ScriptedModel, folder: Path, *, planned: bool = False, **ex
     more = extra.pop("settings", {})
     chosen = load_settings(data_dir=folder, zone="UTC", language="en", planner_enabled=planned, **more)
     return Assistant(model=model, settings=chosen, clock=lambda: NOW, **extra)
-
-
-async def rows(ours: Assistant) -> bytes:
-    """Every row of the kits, ordered by key, as canonical JSON."""
-    journal = await ours.journal()
-
-    def read(tx: Any) -> bytes:
-        found = {
-            table.name: [dict(row) for row in tx.execute(table.select().order_by(table.c.id)).mappings()]
-            for table in TABLES
-        }
-        return json.dumps(found, sort_keys=True, ensure_ascii=False).encode()
-
-    return await journal.transact(read)
 
 
 def results_of(request: Request) -> list[Any]:

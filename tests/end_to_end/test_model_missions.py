@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from end_to_end.test_loop_missions import NOW, PERSON, rows
+from end_to_end.kit_rows import NOW, PERSON, rows
 from surefoot import Assistant, load_settings
 from surefoot.journal.types import RunStatus
 from surefoot.models import weights

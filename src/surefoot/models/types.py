@@ -132,7 +132,8 @@ class Usage:
 class Binding:
     """What one argument of a tool may be: one of `texts`, or up to `rows` rows of words of `spans` as they stand there.
 
-    With `items` it is a list of exactly so many, and nothing else is bound. A model that a grammar binds cannot write anything else there; others are not told.
+    With `items` it is a list of exactly so many, and nothing else is bound. A model that a grammar binds cannot write
+    anything else there; others are not told.
     """
 
     texts: tuple[str, ...] = ()

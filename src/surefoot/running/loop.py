@@ -59,6 +59,10 @@ LANDING_TOKENS = 512
 MAX_CALLS = 10
 """Calls in one message of a model whose calls are bound by a grammar; others are bound by the output limit."""
 
+PROBE_CALLS = 1
+"""The same behind a round of nothing but writes that were done. A small model rarely says that it is ready: it writes
+all its calls again, and the first of them is enough to see that."""
+
 WINDOW_SHARE = 8
 """An answer takes at most this part of a small window: the rest holds what it is made from."""
 
@@ -113,6 +117,8 @@ class _Loop:
     pace: Pace = field(default_factory=Pace)
     unusable: str = ""
     """What the model is told of its last answer, when that could not be used."""
+
+    most_calls: int = MAX_CALLS
 
     def __post_init__(self) -> None:
         if not self.able.local:  # a local model's calls are bound: they come without words in front
@@ -202,6 +208,8 @@ class _Loop:
         if self.able.local and all(answer.held for answer in answered):
             return self._report()
         self._answer_calls(completion, answered)
+        ready = self.able.local and all(answer.wrote for answer in answered)
+        self.most_calls = PROBE_CALLS if ready else MAX_CALLS
         await self.copying.learn(answer.outcome for answer in answered if answer.outcome is not None)
         self._count_steps(answered)
         self._offer_found(answered)
@@ -264,7 +272,7 @@ class _Loop:
             messages=(*self.history.messages, *behind),
             tools=self.specs,
             tool_choice=choice,
-            max_calls=MAX_CALLS,
+            max_calls=self.most_calls,
             bindings=self.copying.bindings(self.session.catalogue.get(name) for name in self.offered),
             max_tokens=self._room(LANDING_TOKENS) if choice is NONE else self._answer_room,
             temperature=0.0,

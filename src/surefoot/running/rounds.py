@@ -33,6 +33,12 @@ class Answered:
         return self.outcome is None
 
     @property
+    def wrote(self) -> bool:
+        """It was done, and changed something."""
+        outcome = self.outcome
+        return outcome is not None and outcome.ok and outcome.call.effect is not Effect.READ
+
+    @property
     def waiting(self) -> bool:
         """A person must agree first."""
         return self.outcome is not None and self.outcome.waiting
