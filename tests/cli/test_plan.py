@@ -44,6 +44,19 @@ def test_a_plan_is_shown_and_not_run(cli):
     assert cli("runs", "--json").json == []
 
 
+def test_a_plan_is_made_as_a_request_would_make_it(cli):
+    """With the same prompt and the same bindings: what is there, and what arguments may name."""
+    cli.answers('1. addNote(title="Lisbon food")\n2. reply()', "Noted.")
+    assert cli("ask", "note Lisbon food").code == 0
+    shown = cli.answers('1. tagNote(note="Lisbon food", tag="travel")\n2. reply()').requests
+    assert cli("plan", "tag my Lisbon note with travel").code == 0
+    asked = cli.answers('1. tagNote(note="Lisbon food", tag="travel")\n2. reply()', "Tagged.").requests
+    assert cli("ask", "tag my Lisbon note with travel").code == 0
+    assert 'note "Lisbon food"' in shown[0].messages[-1].content
+    assert shown[0].messages == asked[0].messages
+    assert shown[0].bindings["tagNote"]["note"] == asked[0].bindings["tagNote"]["note"]
+
+
 def test_the_plan_in_json(cli):
     """Exactly the named keys for each step, and what it took beside them."""
     cli.answers(BIRTHDAY)

@@ -10,8 +10,8 @@ from surefoot.assistant.answer import Told, answer_request, plain_answer, said
 from surefoot.assistant.context import known_now
 from surefoot.assistant.handover import ENDED_BY, NO_TOOL_CALLS, Handed, left_undone, reports_of, tell_open
 from surefoot.assistant.memory import Memories, diary_entry, remember
-from surefoot.assistant.options import options_now
 from surefoot.assistant.picking import picked
+from surefoot.assistant.planned import planned
 from surefoot.assistant.router import Router
 from surefoot.assistant.warming import warm_quietly
 from surefoot.errors import BudgetExceededError, ProviderError
@@ -92,19 +92,14 @@ class Turn:
         talk = " ".join(message.content for message in self.dialogue[-2:])
         router = Router(list(session.catalogue))
         route = router.route(query, talk)
-        planner = OutlinePlanner(self.planner, session.settings, session.catalogue)
-        if not planner.skips(query):
+        if not OutlinePlanner(self.planner, session.settings, session.catalogue).skips(query):
             route = await picked(session, self.router, route, query)
             await warm_quietly(self.planner, self.model, session.settings, session.catalogue)
-        known = await known_now(session, query, self.dialogue)
-        result = await planner.plan(
-            query,
+        result = await planned(
+            session,
+            self.planner,
+            offered=route.names,
             dialogue=self.dialogue,
-            only=route.names,
-            now=session.now,
-            known=known.lines,
-            options=await options_now(session),
-            things=known.things,
             complete=self._asker("plan"),
             check=self._asker("check"),
         )

@@ -14,6 +14,7 @@ from surefoot.cli.session import Cli
 if TYPE_CHECKING:
     from surefoot.models.types import LanguageModel, Usage
     from surefoot.planning.outline import Outline, Step
+    from surefoot.running.session import Session
     from surefoot.tools.catalogue import Catalogue
 
 
@@ -159,6 +160,9 @@ def _read(cli: Cli, written: str, catalogue: Catalogue) -> Found:
 
 
 async def _made(cli: Cli, request: str, model_name: str, catalogue: Catalogue) -> Found:
+    from datetime import UTC, datetime
+
+    from surefoot.assistant.planned import draft
     from surefoot.cli.session import interruptible
     from surefoot.models import planner_model
 
@@ -168,22 +172,27 @@ async def _made(cli: Cli, request: str, model_name: str, catalogue: Catalogue) -
         planner = await planner_model(cli.settings, chat)
         try:
             cli.out.wait_for(cli.texts("status.planning"))
-            return await interruptible(_planned(cli, request, planner, catalogue))
+            session = draft(
+                request,
+                datetime.now(UTC),
+                assistant.language,
+                catalogue,
+                cli.settings,
+                await assistant.journal(),
+            )
+            return await interruptible(_planned(session, planner))
         finally:
             cli.out.wait_for("")
             if planner is not chat:
                 await planner.close()
 
 
-async def _planned(cli: Cli, request: str, model: LanguageModel, catalogue: Catalogue) -> Found:
+async def _planned(session: Session, model: LanguageModel) -> Found:
     """The planner fails open, so that a turn goes on; here the reason is what the person wants to know."""
-    from datetime import UTC, datetime
-    from zoneinfo import ZoneInfo
-
+    from surefoot.assistant.planned import planned
     from surefoot.assistant.router import Router
     from surefoot.errors import SurefootError
     from surefoot.models.types import Completion, Request
-    from surefoot.planning.planner import OutlinePlanner
 
     caught: list[SurefootError] = []
 
@@ -195,10 +204,9 @@ async def _planned(cli: Cli, request: str, model: LanguageModel, catalogue: Cata
             raise
 
     await model.capabilities()
-    offered = Router(list(catalogue)).route(request).names
-    now = datetime.now(UTC).astimezone(ZoneInfo(cli.settings.zone_name))
-    planner = OutlinePlanner(model, cli.settings, catalogue)
-    made = await planner.plan(request, only=offered, now=now, complete=complete)
+    catalogue = session.catalogue
+    offered = Router(list(catalogue)).route(session.run.goal).names
+    made = await planned(session, model, offered=offered, complete=complete, check=complete)
     found = Found(
         made.outline, catalogue, made.failed, made.skipped, made.encoding, model.name, offered=offered
     )

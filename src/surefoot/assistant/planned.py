@@ -1,0 +1,66 @@
+"""One request's plan, as a turn makes it: with what is there, what arguments may name, and what the router offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from surefoot.assistant.context import known_now
+from surefoot.assistant.options import options_now
+from surefoot.models.types import LanguageModel, Message
+from surefoot.planning.planner import Complete, OutlinePlanner, PlanResult
+
+if TYPE_CHECKING:
+    from surefoot.journal.types import Journal
+    from surefoot.running.session import Session
+    from surefoot.settings import Settings
+    from surefoot.tools.catalogue import Catalogue
+
+
+async def planned(
+    session: Session,
+    model: LanguageModel,
+    *,
+    offered: Sequence[str] | None,
+    dialogue: Sequence[Message] = (),
+    complete: Complete,
+    check: Complete,
+) -> PlanResult:
+    """The plan for the session's goal; nothing is written.
+
+    Args:
+        session: its goal, clock, catalogue and journal are read.
+        model: the model that plans.
+        offered: names of the tools that may be called.
+        dialogue: the conversation before it, oldest first.
+        complete: makes the model call for the plan.
+        check: makes the second one, about what the plan left over.
+    """
+    known = await known_now(session, session.run.goal, dialogue)
+    return await OutlinePlanner(model, session.settings, session.catalogue).plan(
+        session.run.goal,
+        dialogue=dialogue,
+        only=offered,
+        now=session.now,
+        known=known.lines,
+        options=await options_now(session),
+        things=known.things,
+        complete=complete,
+        check=check,
+    )
+
+
+def draft(
+    text: str, now: datetime, language: str, catalogue: Catalogue, settings: Settings, journal: Journal
+) -> Session:
+    """A session for a plan that is only looked at: its run stands in no journal."""
+    from surefoot.running import lifecycle
+    from surefoot.running.budget import Budget, Limits
+    from surefoot.running.session import Session
+    from surefoot.tools.types import Actor
+
+    run = lifecycle.new_run(
+        text, kind="plan", actor=Actor(), now=now, zone=settings.zone_name, language=language, owner=""
+    )
+    return Session(run, journal, catalogue, settings, Budget(Limits()))
