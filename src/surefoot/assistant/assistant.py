@@ -300,6 +300,21 @@ class Assistant:
             await undoing.find(run.id if isinstance(run, RunResult) else run), force=force
         )
 
+    async def draft(self, text: str, catalogue: Catalogue | None = None) -> Session:
+        """A session for a plan that is only looked at (`planned`): its run stands in no journal."""
+        run = lifecycle.new_run(
+            text,
+            kind="plan",
+            actor=self._actor,
+            now=self._clock(),
+            zone=self.settings.zone_name,
+            language=self.language,
+            owner=current_owner(),
+        )
+        session = self._session(run, await self.journal())
+        session.catalogue = catalogue or self.catalogue
+        return session
+
     # --- what it works with ----------------------------------------------------------------------------------
 
     @property

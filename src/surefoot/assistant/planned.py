@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from surefoot.assistant.context import known_now
@@ -12,10 +11,7 @@ from surefoot.models.types import LanguageModel, Message
 from surefoot.planning.planner import Complete, OutlinePlanner, PlanResult
 
 if TYPE_CHECKING:
-    from surefoot.journal.types import Journal
     from surefoot.running.session import Session
-    from surefoot.settings import Settings
-    from surefoot.tools.catalogue import Catalogue
 
 
 async def planned(
@@ -49,18 +45,3 @@ async def planned(
         complete=complete,
         check=check,
     )
-
-
-def draft(
-    text: str, now: datetime, language: str, catalogue: Catalogue, settings: Settings, journal: Journal
-) -> Session:
-    """A session for a plan that is only looked at: its run stands in no journal."""
-    from surefoot.running import lifecycle
-    from surefoot.running.budget import Budget, Limits
-    from surefoot.running.session import Session
-    from surefoot.tools.types import Actor
-
-    run = lifecycle.new_run(
-        text, kind="plan", actor=Actor(), now=now, zone=settings.zone_name, language=language, owner=""
-    )
-    return Session(run, journal, catalogue, settings, Budget(Limits()))

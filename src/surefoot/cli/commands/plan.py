@@ -160,9 +160,6 @@ def _read(cli: Cli, written: str, catalogue: Catalogue) -> Found:
 
 
 async def _made(cli: Cli, request: str, model_name: str, catalogue: Catalogue) -> Found:
-    from datetime import UTC, datetime
-
-    from surefoot.assistant.planned import draft
     from surefoot.cli.session import interruptible
     from surefoot.models import planner_model
 
@@ -172,14 +169,7 @@ async def _made(cli: Cli, request: str, model_name: str, catalogue: Catalogue) -
         planner = await planner_model(cli.settings, chat)
         try:
             cli.out.wait_for(cli.texts("status.planning"))
-            session = draft(
-                request,
-                datetime.now(UTC),
-                assistant.language,
-                catalogue,
-                cli.settings,
-                await assistant.journal(),
-            )
+            session = await assistant.draft(request, catalogue)
             return await interruptible(_planned(session, planner))
         finally:
             cli.out.wait_for("")
