@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from surefoot.events import EventType
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
+_STATUS, _FENCE = (rows.RUN_COLUMNS.index(name) for name in ("status", "fence"))
+_call_row = itemgetter(*rows.CALL_COLUMNS)
+
 
 @dataclass
 class State:
@@ -52,6 +56,13 @@ class State:
         if run_id not in self.runs:
             raise no_run(run_id)
         return rows.run_of(self.runs[run_id])
+
+    def standing(self, run_id: str) -> tuple[RunStatus, int]:
+        """Status and fence of a run, the rest of its row unread: every write asks for them; NotFoundError."""
+        row = self.runs.get(run_id)
+        if row is None:
+            raise no_run(run_id)
+        return RunStatus(row[_STATUS]), row[_FENCE]
 
     def all_runs(self) -> list[Run]:
         """Oldest first."""
@@ -109,9 +120,13 @@ class Change:
 
     def call(self, call: Call) -> None:
         """Write a call."""
-        values = rows.call_values(call)
-        row = tuple(values[name] for name in rows.CALL_COLUMNS)
-        self.put(self.state.calls.setdefault(call.run, {}), call.key, row)
+        self.put(self.state.calls.setdefault(call.run, {}), call.key, _call_row(rows.call_values(call)))
+
+    def call_end(self, call: Call) -> None:
+        """Write what the end of a call may change; the rest of its row stays as it is."""
+        known = self.state.calls[call.run]
+        values = dict(zip(rows.CALL_COLUMNS, known[call.key], strict=True))
+        self.put(known, call.key, _call_row({**values, **rows.call_result(call)}))
 
     def make(self) -> None:
         """Make them."""
@@ -208,9 +223,9 @@ def add_call(change: Change, call: Call, events: EventList, fence: int) -> Call:
 
 
 def _check_write(change: Change, call: Call, fence: int) -> Call | None:
-    run = change.state.run(call.run)
-    rules.check_fence(call.run, run.fence, fence)
-    rules.check_begin(call.run, run.status)
+    status, held = change.state.standing(call.run)
+    rules.check_fence(call.run, held, fence)
+    rules.check_begin(call.run, status)
     known = change.state.call(call.run, call.key)
     if known is not None:
         rules.check_call_move(call.run, call.key, known.status, call.status, known.effect)
@@ -229,7 +244,7 @@ def finish(
     change: Change, tx: Connection | None, call: Call, body: Body[Finished] | None, fence: int
 ) -> Call:
     """Run the body and write what it returns; before it runs, it is sure that it may."""
-    rules.check_fence(call.run, change.state.run(call.run).fence, fence)
+    rules.check_fence(call.run, change.state.standing(call.run)[1], fence)
     known = _known(change, call)
     rules.check_finish(call.run, call.key, known.status)
     finished = Finished(call) if body is None else body(tx)
@@ -238,7 +253,7 @@ def finish(
 
 def set_call(change: Change, call: Call, events: EventList) -> Call:
     """Write a call's status and results as they stand."""
-    change.state.run(call.run)
+    change.state.standing(call.run)
     return _end(change, call, _known(change, call), events)
 
 
@@ -251,8 +266,7 @@ def _known(change: Change, call: Call) -> Call:
 
 def _end(change: Change, call: Call, known: Call, events: EventList) -> Call:
     rules.check_call_move(call.run, call.key, known.status, call.status, known.effect)
-    results = {name: getattr(call, name) for name in rows.CALL_RESULT}
-    change.call(known.with_(**results))
+    change.call_end(call)
     change.events(call.run, rules.with_ordinal(events, known.ordinal))
     return call.with_(ordinal=known.ordinal)
 
@@ -264,7 +278,7 @@ def add_model_call(
     change: Change, call: ModelCall, events: EventList, fence: int, bodies: list[said.Body]
 ) -> None:
     """Write an answered model call with the messages that were new in it; its key is answered once."""
-    rules.check_fence(call.run, change.state.run(call.run).fence, fence)
+    rules.check_fence(call.run, change.state.standing(call.run)[1], fence)
     known = change.state.model_calls.setdefault(call.run, {})
     if call.key in known:
         raise rules.answered(call.run, call.key)
