@@ -125,6 +125,7 @@ def small_house(folder: Path) -> Path:
         (package / room / "__init__.py").write_text("")
     (package / "__init__.py").write_text("")
     (package / "models" / "keys.py").write_text("import keyring\n")
+    (package / "flows" / "vault.py").write_text("")
     shutil.copy(ROOT / "pyproject.toml", folder)
     return package
 
@@ -162,10 +163,13 @@ def test_the_import_contracts_hold_for_a_tidy_house(tmp_path: Path):
         ("errors", "surefoot.storage"),
         ("tools", "keyring"),
         ("cli", "keyring"),
+        ("assistant", "surefoot.flows.vault"),
+        ("planning", "surefoot.flows.vault"),
+        ("flows", "surefoot.flows.vault"),
     ],
 )
 def test_a_wrong_import_is_found(tmp_path: Path, importer: str, imported: str):
-    """Upward, sideways between independent rooms, and the keyring anywhere but in models.keys."""
+    """Upward, sideways between independent rooms, the keyring anywhere but in models.keys, the vault of facts."""
     package = small_house(tmp_path)
     (package / "tools" / "types.py").write_text("")
     (package / importer / "wrong.py").write_text(f"import {imported}\n")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         ContentFilterError,
         ContextLengthError,
         EmptyReplyError,
+        FactError,
+        FlowInvalidError,
         InputError,
         InverseMissingError,
         LimitError,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         ToolDefinitionError,
         ToolError,
         UnreadableInputError,
+        VaultError,
     )
     from surefoot.events import Event, EventType
     from surefoot.journal import MemoryJournal, SqlJournal
@@ -72,6 +75,8 @@ __all__ = [
     "EmptyReplyError",
     "Event",
     "EventType",
+    "FactError",
+    "FlowInvalidError",
     "InputError",
     "InverseMissingError",
     "LanguageModel",
@@ -111,6 +116,7 @@ __all__ = [
     "ToolError",
     "Undo",
     "UnreadableInputError",
+    "VaultError",
     "load_settings",
     "tool",
 ]
