@@ -3,6 +3,7 @@
 #   make test    install, check, fetch the model, all tests
 #   make check   format, lint, types, imports, generated docs
 #   make bench   the figures of the README
+#   make fuzz    ten minutes of inputs nobody thought of, for reading and checking flows
 
 ifndef PYTHON
 PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3.14 python3; do \
@@ -15,7 +16,7 @@ COVER := --cov --cov-config=pyproject.toml
 export COVERAGE_FILE := $(CURDIR)/.coverage-$(shell echo $$PPID)
 
 .DEFAULT_GOAL := help
-.PHONY: help install pull demo test unit model-tests check lint docs format bench clean
+.PHONY: help install pull demo test unit model-tests check lint docs format bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -61,5 +62,10 @@ bench: pull
 	@status=0; for file in benchmarks/*.py; do \
 	  echo "== $$file"; $(BIN)/python "$$file" || status=1; done; exit $$status
 
+# The fuzzer is no part of the environment: it has a folder of its own, and what it finds lies there, too.
+fuzz: install
+	@$(BIN)/python -m pip install -q --upgrade --target .fuzz/lib "atheris>=3"
+	PYTHONPATH=.fuzz/lib $(BIN)/python tests/fuzz/fuzz_flow.py .fuzz -max_total_time=600
+
 clean:
-	rm -rf .venv .stamp* .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .fuzz .stamp* .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -16,6 +16,7 @@ go back to the model that wrote a flow. All problems are told at once, in the or
 run."""
 
 GROWN = {
+    "problems": "There are more names like this than problems are told.",
     "steps": "The step is there more often than is allowed.",
     "text": "The text is repeated until it is longer than is allowed.",
     "slots": "There are more fields like this than are allowed.",
@@ -36,7 +37,7 @@ def _section(rule: Rule) -> str:
 
 
 def _wrong(example: Example) -> str:
-    (problem,) = check_flow(example.flow(), example.facts, surfaces=example.surfaces)
+    problem = check_flow(example.flow(), example.facts, surfaces=example.surfaces)[-1]
     return f"{_example(example)}\n\n> {problem.message}"
 
 

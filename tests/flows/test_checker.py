@@ -169,8 +169,12 @@ def test_a_near_miss_is_told():
         (problem,) = found(f"say ${{{wrong}}}", names=names)
         assert problem.code == "misspelt_name"
         assert f"Did you mean ${{{right}}}?" in problem.message
-    for other in ("guest 2", "city", "surname", "mail box"):
+    for other in ("guest 2", "city", "surname", "mail box", "address"):
         assert codes(f"say ${{{other}}}", names=names) == ["unknown_name"]
+    names = FactNames(("guest a", "son's name", "departure date", "check-in date"))
+    for other in ("guest b", "mom's name", "check-out date", "return date"):
+        assert codes(f"say ${{{other}}}", names=names) == ["unknown_name"]
+    assert codes("say ${departrue date}", names=names) == ["misspelt_name"]
     assert codes(READ, "say ${totel}") == ["misspelt_name"]
 
 

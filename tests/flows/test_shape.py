@@ -87,6 +87,7 @@ def test_nothing_empty_in_any_place():
     [
         (7, "1", "wrong_type"),
         (None, "1", "wrong_type"),
+        (True, "1", "wrong_type"),
         (["x"], "1", "wrong_type"),
         ({"do": 5}, "1", "wrong_type"),
         ({"browse": ["x"]}, "1", "wrong_type"),

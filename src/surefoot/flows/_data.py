@@ -23,6 +23,7 @@ class Limits:
     rounds: int
     name: int
     keys: int
+    problems: int
 
 
 @cache

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from surefoot.flows._consequences import Consequences
+from surefoot.flows._data import limits
 from surefoot.flows._details import pays, value_problem, written_secret
 from surefoot.flows._heard import Listener, Place
 from surefoot.flows._options import describes, orders
@@ -25,11 +26,10 @@ from surefoot.flows.variables import names_in, unclosed, without_names
 
 Waiting = Callable[[], Problem | None]
 
-_IDENTIFIER: Final = re.compile(
-    r"(?<![\w/@=&?#:\-.$])[^\W\d_]+(?:_|\d|(?<=[^\W\d_A-Z])[A-Z])\w*(?![\w/@=&]|[.:\-]\w)"
-)
-"""A word that only a program writes: with `_`, a digit or a capital inside, and no piece of an address."""
-
+_WORD: Final = re.compile(r"(?<![\w/@=&?#:\-.$])[^\W\d]\w*+(?![/@=&]|[.:\-]\w)")
+"""A word that is no piece of an address."""
+_CODED: Final = re.compile(r"_|\d|[^\W\d_A-Z][A-Z]")
+"""What only a program's word has: `_`, a digit or a capital inside."""
 _ODD: Final = re.compile(r"[^\W\D]|[!#$%&*+=?@^~|\\/<>{}\[\]_:]|[a-z][A-Z]")
 """What prose has little of, and every secret and every identifier has: most texts are done with after this."""
 _OTHER_BRACES: Final = re.compile(r"(?<![${])\{+[^{}]+\}+|<[^<>]+>|\[[^\[\]]+\]|\$\w+|%\w+%")
@@ -42,6 +42,11 @@ def _in_list_around(path: str, other: str) -> bool:
     if other == "app":
         return not around
     return other.startswith(around) and other[len(around) :][:1].isdigit()
+
+
+def _more(problem: Problem) -> Problem:
+    message = f"There are more than {limits().problems} problems, from here on untold. Mend these first."
+    return Problem(problem.path, "too_many_problems", message, problem.pointer)
 
 
 class Meaning(Listener):
@@ -69,8 +74,15 @@ class Meaning(Listener):
     def problems(self) -> list[Problem]:
         """All that is wrong, once the walk is over."""
         self._acts.ends()
-        settled = (entry if isinstance(entry, Problem) else entry() for entry in self._found)
-        return [problem for problem in settled if problem is not None]
+        told: list[Problem] = []
+        for entry in self._found:
+            problem = entry if isinstance(entry, Problem) else entry()
+            if problem is None:
+                continue
+            if len(told) == limits().problems:
+                return [*told, _more(problem)]
+            told.append(problem)
+        return told
 
     # --- what is heard -------------------------------------------------------------------------------------------
 
@@ -257,7 +269,7 @@ class Meaning(Listener):
         )
 
     def _bare(self, place: Place, plain: str) -> None:
-        words = _IDENTIFIER.findall(plain)
+        words = [word for word in _WORD.findall(plain) if _CODED.search(word)]
         if _OTHER_BRACES.search(plain):
             words += [found.group().strip("{}<>[]$% ") for found in _OTHER_BRACES.finditer(plain)]
         self._found.extend(partial(self._bare_word, place, word) for word in dict.fromkeys(words))

@@ -28,6 +28,8 @@ class Example:
             flow["steps"] *= limits().steps + 1
         elif self.grow == "text":
             flow["steps"][0] *= limits().text
+        elif self.grow == "problems":
+            flow["steps"] = _many_names(flow["steps"][0], limits().problems + 1)
         elif self.grow == "slots":
             flow["steps"][0]["enter"] = _many(flow["steps"][0]["enter"], limits().slots + 1)
         elif self.grow == "vars":
@@ -69,3 +71,9 @@ def _example(entry: dict[str, Any]) -> Example:
 def _many(one: dict[str, str], count: int) -> dict[str, str]:
     ((name, text),) = one.items()
     return {f"{name} {number}": text for number in range(count)}
+
+
+def _many_names(text: str, count: int) -> list[str]:
+    """Steps of ten times the text each, with other names in it."""
+    texts = [text.replace("}", f" {number}}}") for number in range(count)]
+    return [" ".join(texts[start : start + 10]) for start in range(0, count, 10)]

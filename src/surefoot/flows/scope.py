@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 
 from surefoot.flows._data import table
@@ -13,11 +14,11 @@ from surefoot.flows.flow import Flow
 from surefoot.flows.shape import walk
 from surefoot.flows.variables import names_in
 
-_SHORT: Final = 4
-"""Names of fewer letters are near to nothing: `to` and `no` differ by one letter and mean other things."""
-_LONG: Final = 8
-"""From here on two wrong letters are a slip, below one is."""
+_SLIPS: Final = ((8, 2), (4, 1))
+"""From so many letters of a word on, so many may be wrong. A shorter word is another word: `to` is not `no`."""
 _GAPS: Final = re.compile(r"[\s_\-.’']+")
+_DIGITS: Final = re.compile(r"\D")
+"""Everything but digits."""
 
 
 def missing_names(flow: Flow | Any) -> list[str]:
@@ -51,40 +52,44 @@ class _Names(Listener):
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that this one was meant for, None where no known name is that near.
 
-    Near is: the same but for case, spaces, `_` and filler words (`my`, `address` behind `email`), or one letter wrong,
-    two in a long name. Digits are never a slip: `phone 1` is not `phone 2`.
+    Near is: the same but for case, spaces, `_` and filler words (`my`, `address` behind `email`), or a letter wrong
+    in a word, two in a long one. A digit or a short word is no slip: `phone 1` is not `phone 2`.
     """
-    from rapidfuzz.distance import OSA
-
-    wanted = list(_forms(name))
+    wanted = _forms(name)
     best: tuple[int, str] | None = None
     for other in known:
-        distance = min(
-            (
-                OSA.distance(mine, theirs)
-                for mine in wanted
-                for theirs in _forms(other)
-                if _alike(mine, theirs)
-            ),
-            default=len(name),
-        )
-        allowed = 0 if len(wanted[0]) < _SHORT else 1 if len(wanted[0]) < _LONG else 2
-        if distance <= allowed and (best is None or distance < best[0]):
+        distances = [_distance(mine, theirs) for mine in wanted for theirs in _forms(other)]
+        distance = min((one for one in distances if one is not None), default=None)
+        if distance is not None and (best is None or distance < best[0]):
             best = (distance, other)
     return best[1] if best else None
 
 
-def _alike(one: str, other: str) -> bool:
-    """No digit differs between them."""
-    return re.sub(r"\D", "", one) == re.sub(r"\D", "", other)
+def _distance(one: list[str], other: list[str]) -> int | None:
+    """How many letters differ, None where it is too many for a slip."""
+    from rapidfuzz.distance import OSA
+
+    if "".join(one) == "".join(other):
+        return 0
+    if len(one) != len(other):
+        one, other = ["".join(one)], ["".join(other)]
+    total = 0
+    for mine, theirs in zip(one, other, strict=True):
+        wrong = OSA.distance(mine, theirs)
+        allowed = next((most for letters, most in _SLIPS if len(mine) >= letters), 0)
+        if wrong > allowed or (wrong and _DIGITS.sub("", mine) != _DIGITS.sub("", theirs)):
+            return None
+        total += wrong
+    return total
 
 
-def _forms(name: str) -> Iterator[str]:
+def _forms(name: str) -> list[list[str]]:
+    """The words of the name, and without the fillers."""
     words = [word for word in _GAPS.split(unicodedata.normalize("NFKC", name).casefold()) if word]
-    yield "".join(words)
-    if kept := [word for word in words if word not in _fillers()]:
-        yield "".join(kept)
+    kept = [word for word in words if word not in _fillers()]
+    return [words, kept] if kept and kept != words else [words]
 
 
+@cache
 def _fillers() -> frozenset[str]:
     return frozenset(table("words")["names"]["fillers"])
