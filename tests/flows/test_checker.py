@@ -329,6 +329,18 @@ def test_a_secret_written_out_is_refused_and_not_repeated(step, kind):
         assert part not in problems[0].message
 
 
+@pytest.mark.parametrize("secret", ["hunter2!", "12345678901", "1234-5678-9012"])
+def test_a_message_that_quotes_a_text_masks_what_is_secret_in_it(secret):
+    """What is called a password, and every long number, whatever it is."""
+    problems = found(
+        f"buy it, my password is {secret} for ${{nothing}}",
+        f"send it, the password is {secret}",
+        {"browse": f"my password is {secret}"},
+    )
+    assert {"unguarded_payment", "no_address", "unknown_name"} <= {one.code for one in problems}
+    assert secret not in repr(problems)
+
+
 def test_a_secret_written_out_in_vars_or_the_app_is_refused():
     """In a value, by the variable's name, and as the name."""
     assert at("x", vars={"a": CARD}) == [("vars", "written_secret")]

@@ -159,6 +159,7 @@ def test_payment_details_in_a_field_are_a_purchase():
     """By the field's name or by the secret; the stop comes behind them, since before them there is nothing to press."""
     assert codes(CARD) == ["unguarded_payment"]
     assert codes({"enter": {"number": "${card number}"}}) == ["unguarded_payment"]
+    assert codes({"enter": {"card number": "${access key}"}}) == ["unguarded_payment"]
     assert codes(CARD, PAY) == []
     assert at(PAY, CARD) == [("2", "unguarded_payment")]
     assert codes(PAY, CARD, PAY) == []

@@ -178,6 +178,7 @@ def test_a_file_that_is_no_flow_at_all_has_a_bounded_list():
     assert len(shape_problems({str(n): n for n in range(10**5)})) <= limits().keys + 2
     assert len(shape_problems(flow({"choose": {str(n): n for n in range(10**5)}}))) <= limits().keys + 2
     assert len(shape_problems(flow({str(n): n for n in range(10**5)}))) == 1
+    assert len(shape_problems(flow(*[5] * 10**5))) == limits().steps + 1
 
 
 @pytest.mark.parametrize(

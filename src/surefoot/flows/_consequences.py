@@ -149,10 +149,10 @@ class Consequences:
         self._forks[-1].left += body.waiting
         self._forks[-1].stops.append(body.made)
 
-    def closes(self, kind: str) -> None:
+    def closes(self) -> None:
         """The step ends. Its stops count outside only where each way through it has them."""
         fork, here = self._forks.pop(), self._lists[-1]
-        if kind == "if" and len(fork.stops) > 1:
+        if len(fork.stops) > 1:  # both branches of an `if`; a loop has one body
             self._stop(here, set.intersection(*fork.stops))
         here.waiting += fork.left
 

@@ -44,7 +44,7 @@ class Listener:
     def fills(self, place: Place, name: str, /) -> None:
         """A step puts something into this variable."""
 
-    def opens(self, kind: str, /) -> None:
+    def opens(self) -> None:
         """A step begins that has steps of its own."""
 
     def body_opens(self) -> None:
@@ -53,7 +53,7 @@ class Listener:
     def body_closes(self) -> None:
         """It ends."""
 
-    def closes(self, kind: str, /) -> None:
+    def closes(self) -> None:
         """The step with steps of its own ends."""
 
 

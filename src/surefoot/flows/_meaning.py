@@ -124,11 +124,11 @@ class Meaning(Listener):
             if self._bodies:
                 self._bodies[-1].append(name)
 
-    def opens(self, _kind: str, /) -> None:
+    def opens(self) -> None:
         self._acts.opens()
 
-    def closes(self, kind: str, /) -> None:
-        self._acts.closes(kind)
+    def closes(self) -> None:
+        self._acts.closes()
 
     def body_opens(self) -> None:
         self._acts.body_opens()

@@ -26,9 +26,19 @@ def missing_names(flow: Flow | Any) -> list[str]:
 
     They are what somebody must give before the flow can run: facts. Takes a JSON value too.
     """
-    used = _Names()
-    walk(flow.to_json() if isinstance(flow, Flow) else flow, lambda _: None, used)
-    return [name for name in used.used if name.strip() and name not in used.defined]
+    found = _names(flow)
+    return [name for name in found.used if name.strip() and name not in found.defined]
+
+
+def defined_names(flow: Flow | Any) -> list[str]:
+    """The names that `vars` and the steps define somewhere, sorted. Takes a JSON value too."""
+    return sorted(_names(flow).defined)
+
+
+def _names(flow: Flow | Any) -> _Names:
+    found = _Names()
+    walk(flow.to_json() if isinstance(flow, Flow) else flow, lambda _: None, found)
+    return found
 
 
 class _Names(Listener):

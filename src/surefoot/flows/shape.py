@@ -227,7 +227,7 @@ class _Walk:
         parts = _PARTS[kind.name]
         nests = kind.name in _NESTING
         if nests:
-            self._hear.opens(kind.name)
+            self._hear.opens()
         for key, value in islice(inner.items(), self._limits.keys):
             part = parts.get(key) if isinstance(key, str) else None
             if part is None:
@@ -243,7 +243,7 @@ class _Walk:
                     f'{kind.name} has no {part.key}. Add "{part.key}" to it: {part.meaning}.',
                 )
         if nests:
-            self._hear.closes(kind.name)
+            self._hear.closes()
         elif "into" in parts:
             self._filled(Place(path, f"{base}/into", kind.name, PartType.VARIABLE), inner)
 
