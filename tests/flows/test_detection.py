@@ -514,6 +514,21 @@ def test_half_a_private_key_is_one_to_its_end():
     assert (found.kind, found.value) == ("key", HALF)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("account", "DE89.3704.0044.0532.0130.00"),
+        ("account", "DE89 3704 0044\n0532 0130 00"),
+        ("identity", "abcpk1234l"),
+        ("identity", "rssmra85t10a562s"),
+        ("card", "41111111 11111111"),
+    ],
+)
+def test_a_whole_value_may_be_written_in_other_ways(kind, value):
+    """Dots, line ends, small letters: a field takes it, and nothing stands around it that it could belong to."""
+    assert kind_of_value(value) == kind
+
+
 def test_a_value_that_holds_a_secret_is_one():
     """The number with words around it is the number."""
     assert kind_of_value("Visa 4111 1111 1111 1111, valid to 12/27") == "card"

@@ -100,6 +100,8 @@ def _spans(words: tuple[str, ...], phrases: _Phrases) -> Iterator[tuple[int, int
     if joined in phrases.alone:
         yield 0, len(joined)
     for phrase, single in phrases.inside:
+        if phrase not in joined:  # nearly always: a search is cheaper than a generator
+            continue
         for start in _places(phrase, joined):
             end = start + len(phrase)
             if (
@@ -108,7 +110,7 @@ def _spans(words: tuple[str, ...], phrases: _Phrases) -> Iterator[tuple[int, int
                 and not (single and any(start < one < end for one in bounds))
             ):
                 yield start, end
-    for phrase in phrases.anywhere:
+    for phrase in phrases.anywhere if without_blanks(joined) else ():
         for start in _places(phrase, joined):
             yield start, start + len(phrase)
     for start, end in pairwise(bounds):

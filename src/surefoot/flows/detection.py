@@ -48,6 +48,8 @@ class Found:
 def kind_of_value(value: str) -> str:
     """What the value is or holds, by form and check digits: `card`, `account`, `identity`, `key`; empty: no secret."""
     text = _ascii_digits(value).strip()
+    if not _HAS_FORM.search(text):
+        return ""
     if _is_card(re.sub(r"[\s\-]", "", text)):
         return "card"
     inside = find_secrets(text, named=False)
@@ -69,6 +71,10 @@ def is_secret_value(value: str) -> bool:
     return bool(kind_of_value(value))
 
 
+_HAS_FORM = re.compile(r"[0-9]|-----BEGIN")
+"""What is told by its form has a digit in it, or begins as a private key does; most texts have neither."""
+
+
 def find_secrets(text: str, *, named: bool = True) -> list[Found]:
     """The secrets in a running text, in its order, none overlapping another.
 
@@ -76,8 +82,8 @@ def find_secrets(text: str, *, named: bool = True) -> list[Found]:
     the text calls so (`my password is hunter2`).
     """
     plain = _ascii_digits(text)
-    finders = (_found_keys, _found_ibans, _found_cards, _found_numbers, *((_found_named,) if named else ()))
-    spans = [span for finder in finders for span in finder(plain)]
+    by_form = (_found_keys, _found_ibans, _found_cards, _found_numbers) if _HAS_FORM.search(plain) else ()
+    spans = [span for finder in (*by_form, *((_found_named,) if named else ())) for span in finder(plain)]
     kept: list[Found] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
         if not kept or start >= kept[-1].end:
