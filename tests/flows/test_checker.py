@@ -339,6 +339,7 @@ def test_a_message_that_quotes_a_text_masks_what_is_secret_in_it(secret):
     )
     assert {"unguarded_payment", "no_address", "unknown_name"} <= {one.code for one in problems}
     assert secret not in repr(problems)
+    assert "4567" not in repr(found("buy it with 12345678901", {"browse": "1234-5678-9012 x"}))
 
 
 def test_a_secret_written_out_in_vars_or_the_app_is_refused():
