@@ -52,6 +52,10 @@ PURCHASES = [
     "支払いに進む",
     "ホテルを予約する",
     "注文を確定する",
+    "finalize the booking",
+    "schließe den Kauf ab",
+    "realiza el pago",
+    "effectue le paiement",
 ]
 NO_PURCHASES = [
     "search for flights",
@@ -74,6 +78,9 @@ NO_PURCHASES = [
 ACTS = [
     ("send the mail", "sending"),
     ("post the photo", "sending"),
+    ("email the report to Ana", "sending"),
+    ("forward the mail to Ben", "sending"),
+    ("remove the account", "deleting"),
     ("publish the article", "sending"),
     ("delete the old mails", "deleting"),
     ("submit the complaint", "submitting"),
@@ -101,6 +108,38 @@ NO_ACTS = [
     "送信済みを開く",
     "borrar los filtros",
 ]
+
+ORDINARY = (
+    """
+open the settings page|go to the next page of results|close the pop-up|accept the cookies|sign in|
+log out|scroll to the reviews|expand the details|select the first result|add two adults|
+set the currency to EUR|apply the filter for free cancellation|sort by price|filter by airline|
+open the inbox|mark the mail as read|archive the conversation|move the file to the folder Work|
+rename the sheet|make the title bold|open the shopping cart|view the basket|
+continue without insurance|skip the seat selection|decline the upsell|open the tab Bookings|
+look at my orders|track the order 1234|download the invoice|print the receipt|open the file menu|
+save the document|create a new note|write the message|attach the report|reply to the message|
+open the reply window|check the price of the ticket|compare the plans|find the cheapest phone|
+read the refund policy|open the help page about payments|open the bookshop's page|
+list the books by Orwell|order the rows by date|go to the delivery options|choose standard delivery|
+enter the promo code|show the post by Anna|open the blog post|copy the text|paste the text|
+undo the last change|remove the filter|clear the search field|remove the item from the basket|
+go back|refresh the page|wait for the page to load|die Ergebnisse nach Preis sortieren|
+den Warenkorb öffnen|die Rechnung herunterladen|ohne Versicherung weiter|das Buch suchen|
+die Buchungsübersicht öffnen|die Zahlen der Tabelle prüfen|abrir el carrito|ver los resultados|
+continuar sin seguro|filtrar por precio|ouvrir le panier|trier par prix|continuer sans assurance|
+voir la facture|परिणाम देखें|कार्ट खोलें|अगले पन्ने पर जाओ|किताब खोजें|カートを見る|次のページへ進む|結果を並べ替える|本を探す|
+予約一覧を開く|投稿を開く|支払い方法を確認する
+""".strip()
+    .replace("\n", "")
+    .split("|")
+)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_an_ordinary_step_needs_no_stop(text):
+    """Looking, opening, sorting, filling in and going on, in six languages."""
+    assert codes(text) == []
 
 
 @pytest.mark.parametrize("text", PURCHASES)
