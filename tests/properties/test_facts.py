@@ -29,7 +29,7 @@ from surefoot.flows.facts import FactNames, Facts
 from surefoot.journal import SqlJournal
 from surefoot.journal.types import ModelCall, Run
 from surefoot.models.types import Completion, ToolCall
-from surefoot.redaction import MASK, MIN_LENGTH, RedactingFormatter, redact, redact_json, secrets
+from surefoot.redaction import MASK, MIN_LENGTH, RedactingFormatter, redact, redact_json, secrets, unfinished
 from surefoot.settings import load_settings
 from surefoot.storage import Database
 
@@ -119,6 +119,27 @@ def test_no_form_of_a_value_leaves_through_redaction(value, before, after):
             assert_gone(f"redact of {name}", seen, value)
             deep = redact_json({form: [before + form, {"x": form + after}]})
             assert_gone(f"redact_json of {name}", _texts(deep), value)
+
+
+@given(values, any_text, any_text, st.data())
+@example("DE89370400440532013000", "to ", "!", None)
+def test_no_form_of_a_value_leaves_through_a_stream(value, before, after, data):
+    """However an answer is cut into pieces, groups and escapes included, what was shown of it in all holds no value."""
+    with secrets():
+        Facts({"thing": value}, ["thing"])
+        for name, form in forms_of(value).items():
+            text = before + form + after
+            cuts = (
+                range(len(text))
+                if data is None
+                else sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
+            )
+            shown, held = "", ""
+            for start, end in pairwise([0, *cuts, len(text)]):
+                held += text[start:end]
+                ready = unfinished(held)
+                shown, held = shown + redact(held[:ready]), held[ready:]
+            assert_gone(f"a stream of {name}", shown + redact(held), value)
 
 
 def _texts(value) -> str:
