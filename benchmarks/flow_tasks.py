@@ -19,12 +19,12 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import SurefootError
+from surefoot.errors import PlanFailedError, SurefootError
 from surefoot.evals.adequacy import Fault, adequacy, unlisted_questions
 from surefoot.evals.flow_tasks import FlowTask, read_flow_tasks
 from surefoot.flows import FactNames
@@ -97,19 +97,12 @@ async def plan(task: FlowTask, model: LanguageModel, *, bound: bool) -> list[dic
     planner = FlowPlanner(model, bound=bound, repairs=REPAIRS)
     try:
         found = await planner.plan(task.goal, names, task.surfaces)
-    except SurefootError as error:
-        if "attempts" not in error.details:
+    except PlanFailedError as error:
+        if error.details["reason"] != "invalid":
             raise
-        return [attempt_json(one) for one in error.details["attempts"]]
-    return [attempt_json(one) for one in found.attempts]
-
-
-def attempt_json(attempt: Any) -> dict[str, Any]:
-    """One attempt as JSON."""
-    if isinstance(attempt, Mapping):
-        return {key: attempt[key] for key in ("text", "flow", "problems")}
-    problems = [problem.to_dict() for problem in attempt.problems]
-    return {"text": attempt.text, "flow": attempt.flow, "problems": problems}
+        attempts: list[dict[str, Any]] = error.details["attempts"]
+        return attempts
+    return [attempt.to_dict() for attempt in found.attempts]
 
 
 async def asked(task: FlowTask, model: LanguageModel, *, bound: bool) -> str:
@@ -293,7 +286,7 @@ async def run(
     tasks: Iterable[FlowTask], model: LanguageModel, kept: Kept, *, bound: bool
 ) -> tuple[list[dict[str, Any]], int]:
     """Every task in one way of asking, and how many the model failed at."""
-    cases, failed = [], 0
+    cases, failed, warm = [], 0, False
     for task in tasks:
         key = " ".join(
             (task.id, model.name, "grammar" if bound else "free", await asked(task, model, bound=bound))
@@ -301,6 +294,8 @@ async def run(
         result = kept.get(key)
         if result is None:
             try:
+                if not warm:  # loading and the first reading of the prompt are no task's
+                    warm = await FlowPlanner(model, bound=bound).warm() or True
                 result = await run_case(task, model, bound=bound)
             except SurefootError as error:  # not kept: the next run asks again
                 failed += 1
