@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from surefoot import ScriptedModel, models
 from surefoot.flows import FactNames, check_flow, read_flow
 from surefoot.flows.scope import missing_names
 from surefoot.flows.steps import KINDS
@@ -52,7 +53,7 @@ def test_the_flow_in_yaml_is_the_flow_in_json():
 
 def test_the_program_tells_problems_with_their_lines(tmp_path):
     """Nothing for the first flow of the page, and what is wrong for one with a slip."""
-    (program,) = blocks("python")
+    program, _ = blocks("python")
     told = []
     for text in (blocks("json")[0], blocks("json")[0].replace('"verify"', '"verfy"')):
         (tmp_path / "tea.json").write_text(text, encoding="utf-8")
@@ -68,6 +69,25 @@ def test_the_program_tells_problems_with_their_lines(tmp_path):
     assert told[0] == ""
     assert told[1].startswith("tea.json:8: step 5: ")
     assert "verify" in told[1]
+
+
+def test_the_program_that_plans_shows_the_flow_and_what_to_ask(monkeypatch, capsys):
+    """As it stands, with a scripted model as the default one: first a slip, then the flow with a name nobody gave."""
+    flow = json.loads(blocks("json")[0])
+    flow["steps"].insert(4, {"enter": {"first name": "${first name}"}})
+    slip = json.dumps({**flow, "steps": [{"brwose": "shop.example.com"}, *flow["steps"]]})
+    model = ScriptedModel(slip, json.dumps(flow))
+
+    async def default_model(settings):
+        return model
+
+    monkeypatch.setitem(vars(models), "default_model", default_model)
+    _, program = blocks("python")
+    exec(compile(program, "flows.md", "exec"), {"__name__": "__main__"})
+    model.assert_done()
+    text, _, asked = capsys.readouterr().out.partition("To be asked first: ")
+    assert json.loads(text) == flow
+    assert asked == "['first name']\n"
 
 
 def test_the_settings_for_an_editor_are_json():
