@@ -1,14 +1,13 @@
 """JSON with the line of every value. Stricter than the standard's: no doubled keys, no NaN, no halves of characters.
 
 The standard library's decoder tells no positions; libraries that do keep the last of two equal keys, and read numbers
-and texts by themselves. Texts are read here by the standard library's own function.
+and texts by themselves. Texts are read here by the standard library's own decoder.
 """
 
 from __future__ import annotations
 
 import re
-from json import JSONDecodeError
-from json.decoder import scanstring
+from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final
 
 from surefoot.errors import UnreadableInputError
@@ -19,6 +18,7 @@ _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORD: Final = re.compile(r"\w+")
 _HALF: Final = re.compile("[\ud800-\udfff]")
+_TEXTS: Final = JSONDecoder()
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
 _LIKE_JSON: Final = {"None": "null", "True": "true", "False": "false", "undefined": "null"}
 
@@ -90,12 +90,13 @@ class _Reader:
     def _string(self) -> str:
         start = self._at
         try:
-            value, self._at = scanstring(self._text, start + 1, True)
+            read: tuple[str, int] = _TEXTS.raw_decode(self._text, start)
         except JSONDecodeError as error:
             raise self._in_string(error, start) from None
+        value, end = read
         if not value.isascii() and _HALF.search(value):
-            self._at = start
             raise self._error("the text holds half of a character (a lone surrogate)")
+        self._at = end
         return value
 
     def _in_string(self, error: JSONDecodeError, start: int) -> UnreadableInputError:

@@ -7,15 +7,12 @@ a second document) is seen before anything is made of it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from surefoot.errors import UnreadableInputError
 from surefoot.flows._shown import shown
 from surefoot.flows._tree import Places, Tree
 from surefoot.flows.steps import KINDS, PartType
-
-if TYPE_CHECKING:
-    from yaml import Event, ScalarEvent
 
 _NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
 """What YAML calls null where it stands bare. It is null here too, which no part of a flow takes: a person whose name is
@@ -66,7 +63,8 @@ class _Reader:
         self._key_next: list[bool] = []
         """For each open mapping or list: the next scalar is a key."""
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Any) -> None:
+        """One event: a key, a plain value, the beginning or end of a list or mapping."""
         import yaml
 
         self._refuse(event)
@@ -104,7 +102,7 @@ class _Reader:
         self.tree.open({} if mapping else [], at)
         self._key_next.append(mapping)
 
-    def _scalar(self, event: ScalarEvent, at: int) -> None:
+    def _scalar(self, event: Any, at: int) -> None:
         text = event.value
         if not text.isascii() and _HALF.search(text):
             raise self._places.error(at, "the text holds half of a character (a lone surrogate)", MOVE)

@@ -250,7 +250,9 @@ KINDS: Mapping[str, Kind] = {
             (
                 Part("from", "source", PartType.TEXT, "the list of results"),
                 Part("by", "by", PartType.TEXT, "what makes one the best: cheapest, earliest, best rated"),
-                Part("into", "into", PartType.VARIABLE, "a variable for the text of the best", required=False),
+                Part(
+                    "into", "into", PartType.VARIABLE, "a variable for the text of the best", required=False
+                ),
             ),
             "rank a list of results, open the best one and store its text",
             {"pick": {"from": "flights", "by": "cheapest", "into": "flight"}},
@@ -285,7 +287,13 @@ KINDS: Mapping[str, Kind] = {
                 Part("max", "max", PartType.ROUNDS, "the most rounds"),
             ),
             "repeat the steps until the condition holds, 1 to max rounds",
-            {"repeat_until": {"condition": "no unread mail is left", "steps": ["archive the mail"], "max": 20}},
+            {
+                "repeat_until": {
+                    "condition": "no unread mail is left",
+                    "steps": ["archive the mail"],
+                    "max": 20,
+                }
+            },
         ),
         Kind(
             "if",
@@ -315,10 +323,12 @@ def step_from_json(value: Any) -> Step:
     ((name, inner),) = value.items()
     kind = KINDS[name]
     if kind.plain:
-        whole = dict(inner) if kind.parts[0].type is PartType.SLOTS else inner
+        whole: Any = dict(inner) if kind.parts[0].type is PartType.SLOTS else inner
         made: Step = Do(whole, bare=False) if kind.make is Do else kind.make(whole)
         return made
-    parts = {part.attribute: _part_from_json(part, inner[part.key]) for part in kind.parts if part.key in inner}
+    parts = {
+        part.attribute: _part_from_json(part, inner[part.key]) for part in kind.parts if part.key in inner
+    }
     made = kind.make(**parts)
     return made
 
