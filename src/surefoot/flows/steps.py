@@ -329,8 +329,8 @@ def step_from_json(value: Any) -> Step:
     parts = {
         part.attribute: _part_from_json(part, inner[part.key]) for part in kind.parts if part.key in inner
     }
-    made = kind.make(**parts)
-    return made
+    step: Step = kind.make(**parts)
+    return step
 
 
 def _part_from_json(part: Part, value: Any) -> Any:
