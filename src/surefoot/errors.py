@@ -16,6 +16,8 @@
     │   ├── ProviderUnavailableError it did not answer, or answered 5xx
     │   │   └── ProviderTimeoutError     it took longer than the limit
     │   ├── ContextLengthError       the prompt does not fit; never cut silently
+    │   ├── PlannerNotConfiguredError  no model plans flows here
+    │   ├── PlanFailedError          a task came to no flow that may run
     │   └── ReplyError               an answer that must not be used
     │       ├── ContentFilterError       safety or recitation
     │       ├── OutputCutError           cut by the output limit
@@ -211,6 +213,18 @@ class ContextLengthError(ProviderError):
     """The prompt does not fit into the model's context."""
 
     code = "context_length"
+
+
+class PlannerNotConfiguredError(ProviderError):
+    """No model plans flows here."""
+
+    code = "PLANNER_NOT_CONFIGURED"
+
+
+class PlanFailedError(ProviderError):
+    """No flow was planned: the model failed or its flow stayed invalid; details hold `problems` and `attempts`."""
+
+    code = "PLAN_FAILED"
 
 
 class ReplyError(ProviderError):

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -22,6 +22,7 @@ from pydantic_settings import (
 from pydantic_settings import SettingsError as UnreadableSettingError
 
 from surefoot.errors import SettingsError, UnreadableInputError
+from surefoot.settings_tables import RescueRoute, RouteSettings
 
 Policy = Literal["auto", "confirm", "deny"]
 
@@ -68,49 +69,11 @@ class AnyCase(dict[str, Policy]):
         return super().get(name.casefold(), default)
 
 
-FILE_ONLY = frozenset({"gemini_url", "mcp", "routes"})
+FILE_ONLY = frozenset({"flow_rescue_route", "gemini_url", "mcp", "routes"})
 """Settings that count in the settings file and nowhere else: where a prompt is sent, and which programs are started, is
 not for a variable to say."""
 
 _ROUTE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
-_HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|password|cookie|credential", re.IGNORECASE)
-"""Names of headers that carry secrets; a settings file holds none, and keys have a place of their own."""
-
-
-class RouteSettings(BaseModel):
-    """A server of one's own that speaks OpenAI's chat form, as a table `routes.NAME` of the settings file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    base_url: str
-    """Where its paths begin (`https://gateway.example.com/v1`)."""
-    key_name: str = ""
-    """Name of its key; empty where it takes none."""
-    headers: dict[str, str] = Field(default_factory=dict)
-    """Fixed headers of every request; nothing secret."""
-
-    @field_validator("base_url")
-    @classmethod
-    def _an_address(cls, value: str) -> str:
-        from urllib.parse import urlsplit
-
-        parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError("a base URL looks like https://gateway.example.com/v1")
-        if parts.username is not None:
-            raise ValueError("a user name or password does not belong into an address; use key_name")
-        return value.rstrip("/")
-
-    @field_validator("headers")
-    @classmethod
-    def _nothing_secret(cls, value: dict[str, str]) -> dict[str, str]:
-        for name, text in value.items():
-            if not _HEADER_NAME.fullmatch(name) or not (text.isascii() and text.isprintable()):
-                raise ValueError(f"{name!r} is no header that can be sent")
-            if _SECRET_HEADER.search(name):
-                raise ValueError(f"{name!r} would carry a secret; give the name of the key as key_name")
-        return value
 
 
 class _WithoutFileOnly(PydanticBaseSettingsSource):
@@ -158,6 +121,24 @@ class Settings(BaseSettings):
     )
     planner_model: str = Field(
         "", description="Another model for planning only. Empty: the one that answers."
+    )
+    flow_model: str = Field(
+        "",
+        description="The model that plans flows, or `none`. Empty: `openrouter:anthropic/claude-sonnet-5` where its "
+        "key is, else the one that answers (docs/flow-planning.md).",
+    )
+    flow_rescue_model: str = Field(
+        "openrouter:openai/gpt-6-luna",
+        description="The model that helps a flow over a step that failed, or `none`.",
+    )
+    flow_output_model: str = Field(
+        "openrouter:openai/gpt-6-luna",
+        description="The model that puts what a flow read into the form that was asked for, or `none`.",
+    )
+    flow_rescue_route: RescueRoute | None = Field(
+        None,
+        description="A whole route of the rescue model's own, as a table with `provider`, `base_url`, `key_name` and "
+        "`headers`. In the settings file only.",
     )
     planner_timeout_sec: float = Field(
         6.0,
@@ -299,7 +280,8 @@ class Settings(BaseSettings):
     @property
     def key_names(self) -> tuple[str, ...]:
         """Names of the keys that these settings speak of."""
-        named = (self.openai_key_name, *(route.key_name for route in self.routes.values()))
+        rescue = (self.flow_rescue_route.key_name,) if self.flow_rescue_route else ()
+        named = (self.openai_key_name, *(route.key_name for route in self.routes.values()), *rescue)
         return tuple(dict.fromkeys(name for name in named if name))
 
     @property
@@ -369,10 +351,9 @@ def _settings_error(error: ValidationError, path: Path) -> SettingsError:
 
         near = get_close_matches(key, list(Settings.model_fields), n=1)
         hint = f"Did you mean {near[0]!r}?" if near else "docs/settings.md lists every setting."
-        if first["loc"][0] == "routes":
-            hint = (
-                f"A route has {', '.join(RouteSettings.model_fields)}; a key itself never stands in the file."
-            )
+        fields = {"routes": RouteSettings.model_fields, "flow_rescue_route": RescueRoute.model_fields}
+        if known := fields.get(str(first["loc"][0])):
+            hint = f"A route has {', '.join(known)}; a key itself never stands in the file."
         return SettingsError(f"There is no setting {key!r}.", hint, key=key, file=str(path))
     reason = str(first["msg"]).removeprefix("Value error, ")
     only_file = first["loc"][0] in FILE_ONLY

@@ -205,6 +205,8 @@ def config_of(request: Request, names: ToolNames) -> Json:
     elif request.tools:
         config["tools"] = [{"functionDeclarations": [declaration(tool, names) for tool in request.tools]}]
         config["toolConfig"] = {"functionCallingConfig": _calling(request, names)}
+    elif request.json_object:
+        config["responseMimeType"] = "application/json"
     system, _ = _split(request.messages)
     if system:
         config["systemInstruction"] = {"parts": [{"text": text} for text in system]}

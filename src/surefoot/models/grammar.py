@@ -224,4 +224,13 @@ def _line(book: RuleBook, tool: ToolSpec, placeholder: str | None, possible: boo
     return " ".join(part for part in (literal(tool.name + "("), rules.listed(pairs), '")"') if part)
 
 
-__all__ = ["CallForm", "calls_grammar", "choice_grammar", "json_literal", "lines_grammar", "schema_grammar"]
+__all__ = [
+    "CallForm",
+    "RuleBook",
+    "calls_grammar",
+    "choice_grammar",
+    "json_literal",
+    "lines_grammar",
+    "literal",
+    "schema_grammar",
+]

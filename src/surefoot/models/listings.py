@@ -18,7 +18,7 @@ _CONTEXT_KEYS = ("context_length", "max_model_len", "loaded_context_length", "ma
 _BOUNDS_BY_SCHEMA = "structured_outputs"
 """OpenRouter's word for answers bound by a schema; its `response_format` alone means any JSON object."""
 
-_OMITTED = ("temperature", "parallel_tool_calls")
+_OMITTED = ("temperature", "parallel_tool_calls", "reasoning", "response_format")
 """Optional fields that are left out where a list of what a model takes does not name them."""
 
 

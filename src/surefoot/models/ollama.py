@@ -160,6 +160,8 @@ class OllamaModel(StreamedModel):
         schema = choice_schema(request.choices) if request.choices else request.json_schema
         if schema is not None:
             body["format"] = schema
+        elif request.json_object and not request.tools:
+            body["format"] = "json"
         if request.tools:
             body["tools"] = [tool_json(tool, names) for tool in request.tools]
         return body

@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from surefoot.errors import (
@@ -54,8 +55,11 @@ REASONS = {
 }
 """`finish_reason` to ours, in lower case; the first of each are OpenAI's, the others what servers send instead."""
 
-OPTIONAL = ("stream_options", "parallel_tool_calls", "temperature", "max_tokens")
+OPTIONAL = ("stream_options", "parallel_tool_calls", "temperature", "max_tokens", "reasoning_effort", "reasoning")
 """Fields a server may refuse: left out from then on, `max_tokens` sent as `max_completion_tokens` instead."""
+
+ANY_OBJECT = "response_format"
+"""The same holds for it where it asks for any object; one that brings a schema is never left out in silence."""
 
 PLAIN = Route("openai", "An OpenAI-compatible server", "")
 """The route of a model that was made without one: nothing but the form itself is known of its server."""
@@ -141,16 +145,19 @@ class OpenAICompatibleModel(StreamedModel):
             return None
 
     async def _attempt(self, request: Request, deadline: Deadline) -> Pieces:
+        def once() -> Pieces:
+            return self._once(request, deadline)
+
         try:
-            async with aclosing(adapting(lambda: self._once(request, deadline), self._adapts)) as pieces:
+            async with aclosing(adapting(once, partial(self._adapts, request))) as pieces:
                 async for piece in pieces:
                     yield piece
         except ModelNotFoundError as error:
             raise await self._not_found(error, deadline) from error
 
-    def _adapts(self, error: ProviderRequestError) -> bool:
+    def _adapts(self, request: Request, error: ProviderRequestError) -> bool:
         """The server refused an optional field that was sent; it is left out from now on."""
-        for name in OPTIONAL:
+        for name in (*OPTIONAL, ANY_OBJECT) if _wants_any_object(request) else OPTIONAL:
             named = error.details.get("param") == name or name in error.message
             if named and name not in self._refused:
                 self._refused.add(name)
@@ -213,6 +220,10 @@ class OpenAICompatibleModel(StreamedModel):
         schema = choice_schema(request.choices) if request.choices else request.json_schema
         if schema is not None:
             body["response_format"] = _response_format(schema)
+        elif _wants_any_object(request) and ANY_OBJECT not in self._refused:
+            body["response_format"] = {"type": "json_object"}
+        if request.effort:
+            body |= self._route.effort_fields(request.effort)
         if request.tools:
             body.update(_tools(request, names))
         body |= self._route.body
@@ -220,7 +231,7 @@ class OpenAICompatibleModel(StreamedModel):
             body |= self._route.bound_body
         if "max_tokens" in self._refused:
             body["max_completion_tokens"] = request.max_tokens
-        return {key: value for key, value in body.items() if key not in self._refused}
+        return {key: value for key, value in body.items() if key not in self._refused - {ANY_OBJECT}}
 
 
 def _take(chunk: dict[str, Any], gathered: Gathered, model: str) -> str:
@@ -289,6 +300,12 @@ def _tools(request: Request, names: ToolNames) -> dict[str, Any]:
     if request.max_calls == 1:
         fields["parallel_tool_calls"] = False
     return fields
+
+
+def _wants_any_object(request: Request) -> bool:
+    """Any JSON object is wished for, and nothing else says what the answer is."""
+    bound = request.json_schema is not None or request.grammar is not None or request.choices or request.tools
+    return request.json_object and not bound
 
 
 def _response_format(schema: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from surefoot.models.networks import is_local_host
 
 if TYPE_CHECKING:
     from surefoot.models.openai_compatible import OpenAICompatibleModel
-    from surefoot.settings import RouteSettings, Settings
+    from surefoot.settings import Settings
+    from surefoot.settings_tables import RouteSettings
 
 OPENAI = "openai"
 """The route whose address `openai_url` changes."""
@@ -36,6 +37,12 @@ class Route:
     body: Mapping[str, Any] = field(default_factory=dict)
     bound_body: Mapping[str, Any] = field(default_factory=dict)
     facts: tuple[str, ...] = ()
+    effort: str = "reasoning_effort"
+
+    def effort_fields(self, effort: str) -> dict[str, Any]:
+        """The fields that say how much a reasoning model may think."""
+        field_name, _, inner = self.effort.partition(".")
+        return {field_name: {inner: effort} if inner else effort}
 
     @property
     def local(self) -> bool:

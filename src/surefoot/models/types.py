@@ -162,6 +162,8 @@ class Request:
     """By tool and argument: what the argument may be beyond its schema."""
     grammar: str | None = None
     json_schema: dict[str, Any] | None = None
+    json_object: bool = False
+    """Any JSON object: asked for where the provider has such a format and nothing else binds, a wish elsewhere."""
     tools_shown: bool = False
     """The messages tell of the tools already: they bind the answer and are not written down again, by an adapter that
     writes them itself."""
@@ -172,6 +174,8 @@ class Request:
     stop: tuple[str, ...] = ()
     timeout: float | None = None
     num_ctx: int | None = None
+    effort: Literal["", "minimal", "low", "medium", "high"] = ""
+    """How much a reasoning model may think before it answers; empty: as it does by itself. Others do not hear of it."""
     purpose: str = "reply"
 
 

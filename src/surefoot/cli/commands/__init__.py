@@ -11,6 +11,7 @@ from surefoot.cli.commands import (
     doctor,
     facts,
     flow,
+    flow_plan,
     models,
     plan,
     rows,
@@ -36,6 +37,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(rows.notes, name="notes")
     app.add_typer(rows.tasks, name="tasks")
     app.add_typer(rows.calendar, name="calendar")
+    flow.app.command("plan")(flow_plan.plan)
     app.add_typer(flow.app, name="flow")
     app.add_typer(facts.app, name="facts")
     app.add_typer(tools.app, name="tools")

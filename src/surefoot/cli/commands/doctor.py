@@ -13,6 +13,7 @@ from surefoot.cli.options import AsJson, cli_of
 from surefoot.cli.session import Cli
 
 if TYPE_CHECKING:
+    from surefoot.planning.flow_models import Configured
     from surefoot.settings import Settings
 
 ROOM_NEEDED = 1_500_000_000
@@ -64,7 +65,7 @@ async def look(cli: Cli) -> list[Check]:
     ]
     import asyncio
 
-    return [*checks, *await asyncio.gather(*far)]
+    return [*checks, *await asyncio.gather(*far), *await _flows(cli, settings)]
 
 
 def _text(cli: Cli, key: str, **values: object) -> str:
@@ -259,6 +260,27 @@ async def _model(cli: Cli, settings: Settings) -> Check:
         return Check("model", "ok", _text(cli, "model", name=model.name))
     finally:
         await model.close()
+
+
+async def _flows(cli: Cli, settings: Settings) -> list[Check]:
+    """The models of flows; each may be missing, and everything else works."""
+    from surefoot.planning.flow_models import configuration
+
+    found = (await configuration(settings)).values()
+    return [_flow_model(cli, one) for one in found]
+
+
+def _flow_model(cli: Cli, one: Configured) -> Check:
+    name = f"flow_{one.role}"
+    if one.wrong:
+        text = _text(cli, "flow_wrong", model=one.model, reason=one.wrong) if one.model else one.wrong
+        return Check(name, "optional", text, _move(cli, "flow"))
+    said = _text(cli, "flow_model_at" if one.base_url else "flow_model", model=one.model, url=one.base_url)
+    if one.key_found:
+        said = _text(cli, "flow_key", said=said, name=one.key_name)
+    if one.note:
+        return Check(name, "ok", _text(cli, "flow_default", said=said))
+    return Check(name, "ok", said)
 
 
 # --- shown -------------------------------------------------------------------------------------------------------

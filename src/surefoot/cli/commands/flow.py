@@ -1,4 +1,7 @@
-"""`surefoot flow check|guide|schema|fmt`: scripts of plain-language steps. No model is asked, and nothing is run."""
+"""`surefoot flow check|guide|schema|fmt`: scripts of plain-language steps. No model is asked, and nothing is run.
+
+`surefoot flow plan` stands in a file of its own.
+"""
 
 from __future__ import annotations
 

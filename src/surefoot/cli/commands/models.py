@@ -180,6 +180,7 @@ async def _prepare(cli: Cli, name: str) -> int:
     from importlib.util import find_spec
 
     from surefoot.cli.session import interruptible
+    from surefoot.planning.flow_planner import FlowPlanner
 
     if find_spec("xllamacpp") is None:
         cli.out.warn(f"  {name}: {cli.texts('models.no_extra')}")
@@ -187,6 +188,7 @@ async def _prepare(cli: Cli, name: str) -> int:
     async with cli.assistant(model=name) as assistant:
         with cli.out.waiting_for(cli.texts("status.warming")):
             await interruptible(assistant.warm())
+            await interruptible(FlowPlanner(await assistant.model(), num_ctx=cli.settings.num_ctx).warm())
     cli.out.data(f"  {cli.texts('models.prefix')}")
     return 0
 
