@@ -38,11 +38,12 @@ def _numbers_before(said: Sequence[str], nouns: set[str]) -> list[int]:
     return [
         number
         for place, word in enumerate(said)
-        if (number := _number(word)) and nouns & set(said[place + 1 : place + 3])
+        if (number := number_of(word)) and nouns & set(said[place + 1 : place + 3])
     ]
 
 
-def _number(word: str) -> int:
+def number_of(word: str) -> int:
+    """The number that a word or a figure says, up to `MOST`; 0 where it says none."""
     if word.isascii() and word.isdigit():
         return int(word) if len(word) < len(str(MOST)) + 1 else 0
     return _number_words().get(word, 0)

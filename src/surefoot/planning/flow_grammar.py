@@ -8,12 +8,13 @@ invented; a secret's name only in the value of an `enter`. What a grammar cannot
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from surefoot.flows.facts import FactNames
 from surefoot.flows.steps import BROWSER, KINDS, Kind, Part, PartType
 from surefoot.models.grammar import RuleBook, json_literal, literal
+from surefoot.planning.flow_hints import Hints
 
 MAX_STEPS: Final = 20
 """Steps of a plan; a task for a person's evening has 6 on average and 12 at most."""
@@ -59,7 +60,7 @@ class _Texts:
     value: str
 
 
-def flow_grammar(facts: FactNames, surfaces: frozenset[str]) -> str:
+def flow_grammar(facts: FactNames, surfaces: frozenset[str], hints: Hints = Hints()) -> str:
     """The grammar of a whole flow: `{"app": "browser", "steps": [...]}`, as JSON with one fixed spacing.
 
     A flow in the browser begins with a `browse`, one in an application with an `open`.
@@ -67,6 +68,7 @@ def flow_grammar(facts: FactNames, surfaces: frozenset[str]) -> str:
     Args:
         facts: the names that `${...}` may hold, beside what a step stores and what is invented.
         surfaces: `browser`, `desktop` or both.
+        hints: where the task says to go, that it ranks, what it stops before: the flow begins, holds and ends so.
     """
     book = RuleBook()
     texts = _texts(book, facts)
@@ -75,7 +77,22 @@ def flow_grammar(facts: FactNames, surfaces: frozenset[str]) -> str:
     body = f'"[" {inner} (", " {inner}){{0,{MAX_INNER - 1}}} "]"'
     step = book.add("step", " | ".join(_step(kind, texts, book.add("steps", body)) for kind in kinds))
     heads = [_head(kind, texts) for kind in kinds if kind.surface]
-    return book.text(f'({" | ".join(heads)}) (", " {step}){{0,{MAX_STEPS - 1}}} "]}}"')
+    if hints.hosts and BROWSER in surfaces:
+        begun = replace(texts, rules={**texts.rules, PartType.ADDRESS: _hosts(hints)})
+        heads = [_head(kind, begun) for kind in kinds if kind.surface == BROWSER]
+    some = f'(", " {step}){{0,{MAX_STEPS // 2}}}'
+    parts = [some]
+    if hints.ranked:
+        parts += [f'", " {_step(KINDS["pick"], texts, "")}', some]
+    if hints.stop:
+        parts.append(f'", " {_step(KINDS["stop_before"], texts, "")}')
+    return book.text(f'({" | ".join(heads)}) {" ".join(parts)} "]}}"')
+
+
+def _hosts(hints: Hints) -> str:
+    """An address at one of the hosts that the task names."""
+    hosts = " | ".join(literal(f"https://{host}") for host in hints.hosts)
+    return rf'"\"" ({hosts}) ([/?] [a-zA-Z0-9/?&=%+._~#:@,-]{{0,120}})? "\""'
 
 
 def _head(kind: Kind, texts: _Texts) -> str:

@@ -30,11 +30,15 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One answer of the model: its text, the flow as JSON (None where there was none), and what is wrong with it."""
+    """One answer of the model: its text, the flow as JSON (None where there was none), and what is wrong with it.
+
+    `lost` is what the task says and a valid flow does not; it is handed back once and refuses nothing.
+    """
 
     text: str = field(repr=False)
     flow: Any
     problems: tuple[Problem, ...]
+    lost: tuple[Problem, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The attempt as JSON."""
@@ -42,7 +46,14 @@ class Attempt:
             "text": self.text,
             "flow": self.flow,
             "problems": [problem.to_dict() for problem in self.problems],
+            "lost": [problem.to_dict() for problem in self.lost],
         }
+
+
+def best_of(attempts: Sequence[Attempt]) -> Attempt | None:
+    """The valid attempt that lost least, the latest of equals; None where none is valid."""
+    valid = [one for one in reversed(attempts) if not one.problems]
+    return min(valid, key=lambda one: len(one.lost), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,7 @@ class FlowPlan:
         questions: what the person has to be asked first, one for each name that nobody gave.
         notes: what a person should know of it.
         use: calls and tokens.
-        attempts: every answer, the last of them without a problem.
+        attempts: every answer; `best_of` gives the one the flow is from.
     """
 
     flow: Flow

@@ -37,9 +37,11 @@ from surefoot.models.types import (
     Message,
     Request,
 )
+from surefoot.planning.flow_examples import nearest_examples
 from surefoot.planning.flow_grammar import bound_schema, flow_grammar
-from surefoot.planning.flow_plan import Attempt, FlowPlan, ModelUse, notes_of
-from surefoot.planning.flow_prompt import flow_prefix, repair_text, task_turn, unread_text
+from surefoot.planning.flow_hints import Hints, hints_of, lost
+from surefoot.planning.flow_plan import Attempt, FlowPlan, ModelUse, best_of, notes_of
+from surefoot.planning.flow_prompt import example_turns, flow_prefix, repair_text, task_turn, unread_text
 from surefoot.planning.flow_questions import asked_too, questions_of
 from surefoot.planning.flow_reading import flow_in
 from surefoot.redaction import redact
@@ -111,11 +113,11 @@ class FlowPlanner:
         kinds = mask_found(goal)
         talk = _Talk(self, goal, facts, surfaces)
         attempts = await talk.attempts()
-        last = attempts[-1]
-        if last.problems:
+        best = best_of(attempts)
+        if best is None:
             raise _invalid(attempts, talk.use)
-        flow = Flow.from_json(last.flow)
-        questions = questions_of(last.flow, facts)
+        flow = Flow.from_json(best.flow)
+        questions = questions_of(best.flow, facts)
         notes = notes_of(flow, questions, kinds)
         return FlowPlan(flow, questions, notes, talk.use, tuple(attempts))
 
@@ -140,7 +142,9 @@ class _Talk:
         self._planner = planner
         self._facts = facts
         self._surfaces = surfaces
-        self._messages = [*flow_prefix().messages, task_turn(goal, facts, surfaces)]
+        self._goal = goal
+        self._hints = Hints()
+        self._messages: list[Message] = []
         self._bound = planner.bound
         self._made: list[Attempt] = []
         self.use = ModelUse()
@@ -151,15 +155,27 @@ class _Talk:
             able = await self._planner.model.capabilities()
             with suppress(ProviderError):  # a model that cannot be loaded says so when it is asked
                 await self._planner.warm()
+            self._begin(able)
             for _ in range(self._planner.repairs + 1):
                 attempt = await self._attempt(able)
+                told_before = any(one.lost for one in self._made)
                 self._made.append(attempt)
-                if not attempt.problems:
+                if not attempt.problems and (told_before or not attempt.lost):
                     break
                 self._hand_back(attempt)
         except ProviderError as error:
             raise _failed(error, self._made, self.use) from error
         return self._made
+
+    def _begin(self, able: Capabilities) -> None:
+        """What the model is told. A local one is a small one: examples and what code reads out of the task help it."""
+        examples = nearest_examples(self._goal, self._surfaces) if able.local else ()
+        self._hints = hints_of(self._goal) if able.local else Hints()
+        self._messages = [
+            *flow_prefix().messages,
+            *example_turns(examples),
+            task_turn(self._goal, self._facts, self._surfaces, self._hints),
+        ]
 
     async def _attempt(self, able: Capabilities) -> Attempt:
         try:
@@ -178,7 +194,8 @@ class _Talk:
         except UnreadableInputError as error:
             return _unread(text, str(error))
         facts = asked_too(self._facts, questions_of(flow, self._facts))
-        return Attempt(text, flow, tuple(check_flow(flow, facts, surfaces=self._surfaces)))
+        problems = tuple(check_flow(flow, facts, surfaces=self._surfaces))
+        return Attempt(text, flow, problems, () if problems else lost(self._hints, flow, self._facts))
 
     async def _asked(self, able: Capabilities) -> Completion:
         """The model's answer; without a bond, from now on, where the server cannot take it after all."""
@@ -209,7 +226,7 @@ class _Talk:
         if not self._bound:
             return request
         if able.grammar:
-            return replace(request, grammar=flow_grammar(self._facts, self._surfaces))
+            return replace(request, grammar=flow_grammar(self._facts, self._surfaces, self._hints))
         # Hosted servers take schemas of closed objects only, and `enter` names its fields freely.
         return (
             replace(request, json_schema=bound_schema(self._surfaces))
@@ -219,8 +236,8 @@ class _Talk:
 
     def _hand_back(self, attempt: Attempt) -> None:
         """The answer and what is wrong with it; where nothing of the answer is kept, behind the turn before it."""
-        read = attempt.problems[0].code != UNREAD
-        text = repair_text(attempt.problems) if read else unread_text(attempt.problems[0].message)
+        wrong = attempt.problems or attempt.lost
+        text = repair_text(wrong) if wrong[0].code != UNREAD else unread_text(wrong[0].message)
         if attempt.text.strip():
             self._messages += [Message("assistant", attempt.text), Message("user", text)]
         else:

@@ -13,6 +13,8 @@ from surefoot.flows.steps import SURFACES
 from surefoot.models.types import Message
 from surefoot.planning._prompts import prompt
 from surefoot.planning.encodings import Prefix
+from surefoot.planning.flow_examples import FlowExample
+from surefoot.planning.flow_hints import Hints, hints_of
 from surefoot.redaction import redact
 
 MAX_PROBLEMS: Final = 20
@@ -29,14 +31,27 @@ def flow_prefix() -> Prefix:
     return Prefix(system, (), hashlib.sha256(covered.encode()).hexdigest())
 
 
-def task_turn(goal: str, facts: FactNames, surfaces: frozenset[str]) -> Message:
+def example_turns(examples: Sequence[FlowExample]) -> list[Message]:
+    """Tasks and the flows for them, as earlier turns of the conversation."""
+    return [
+        message
+        for one in examples
+        for message in (
+            task_turn(one.goal, one.facts, one.surfaces, hints_of(one.goal)),
+            Message("assistant", one.flow),
+        )
+    ]
+
+
+def task_turn(goal: str, facts: FactNames, surfaces: frozenset[str], hints: Hints = Hints()) -> Message:
     """The user turn: what there is to act on, the facts by name, the task; registered secrets are masked in it."""
     there = [_SURFACES[one] for one in sorted(SURFACES & surfaces)]
-    text = prompt("flow_task").fill(
+    text = prompt("flow_task").fill_paragraphs(
         surfaces=" and ".join(there),
         shared=_named(facts.shared),
         secret=_named(facts.secret),
         goal=goal.strip(),
+        hints=hints.lines(),
     )
     return Message("user", redact(text))
 

@@ -12,7 +12,8 @@ from surefoot.planning.lines import after_thinking
 MAX_TRIES: Final = 50
 """Braces that are tried as the beginning of an object: an answer has one, prose around it a few `${name}` more."""
 
-_OBJECT: Final = re.compile(r'\{\s*"')
+_OBJECT: Final = re.compile(r"""\{\s*(?:["'“]|\w+["']?\s*:)""")
+"""How an object begins, a badly written one too; `{name}` in prose is none."""
 _decoder: Final = json.JSONDecoder()
 
 

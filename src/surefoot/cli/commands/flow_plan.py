@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,11 +111,18 @@ def _write(output: str, text: str) -> None:
         file.write(text)
 
 
+_STEERS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal or turn the order of what is read. JSON leaves them as they are, and a model wrote
+this."""
+
+
 def _printable(cli: Cli, made: FlowPlan) -> str:
     from surefoot.flows.formatting import layout
 
     text = made.flow.to_text()
-    return text if cli.out.out.can_show(text) else layout(made.flow.to_json(), ascii_only=True)
+    if cli.out.out.can_show(text) and not _STEERS.search(text):
+        return text
+    return layout(made.flow.to_json(), ascii_only=True)
 
 
 def _tell(cli: Cli, made: FlowPlan, notes: tuple[Note, ...]) -> None:
