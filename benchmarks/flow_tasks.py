@@ -169,15 +169,19 @@ def judged(task: FlowTask, result: dict[str, Any], *, bound: bool) -> dict[str, 
     """The result with what it is worth: the round in which it was valid, and its faults."""
     attempts = result["attempts"]
     valid_at = next((at for at, one in enumerate(attempts) if is_valid(one)), None)
-    faults: list[Fault] = [] if valid_at is None else adequacy(attempts[valid_at]["flow"], task)
-    asks = [] if valid_at is None else unlisted_questions(attempts[valid_at]["flow"], task)
+    flows = [chosen(attempts[: repairs + 1]) for repairs in range(REPAIRS + 1)]
+    found = [None if flow is None else adequacy(flow, task) for flow in flows]
+    faults: list[Fault] = found[-1] or []
+    asks = [] if flows[-1] is None else unlisted_questions(flows[-1], task)
     return {
         "id": task.id,
         "language": task.language,
         "grammar": bound,
         "goal": task.goal,
         "valid_at": valid_at,
-        "right": valid_at is not None and not faults,
+        "right_after": [one == [] for one in found],
+        "right": found[-1] == [],
+        "flow": flows[-1],
         "faults": [fault.to_dict() for fault in faults],
         "questions_too_many": asks,
         **result,
@@ -189,6 +193,13 @@ def is_valid(attempt: dict[str, Any]) -> bool:
     return attempt["flow"] is not None and not attempt["problems"]
 
 
+def chosen(attempts: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The flow the planner would give after these attempts (`best_of`); None where none is valid."""
+    valid = [one for one in reversed(attempts) if is_valid(one)]
+    best = min(valid, key=lambda one: len(one.get("lost", ())), default=None)
+    return None if best is None else best["flow"]
+
+
 def counts(cases: list[dict[str, Any]]) -> dict[str, list[int]]:
     """How many are valid and right at once, after one and after two repairs."""
 
@@ -198,7 +209,7 @@ def counts(cases: list[dict[str, Any]]) -> dict[str, list[int]]:
     rounds = range(REPAIRS + 1)
     return {
         "valid": [len(so_far(repairs)) for repairs in rounds],
-        "right": [sum(case["right"] for case in so_far(repairs)) for repairs in rounds],
+        "right": [sum(case["right_after"][repairs] for case in cases) for repairs in rounds],
     }
 
 
@@ -247,7 +258,8 @@ def tell(case: dict[str, Any]) -> None:
             for problem in last["problems"]
         ]
     if wrong:
-        wrong.append(json.dumps(last["flow"], ensure_ascii=False) if last["flow"] else last["text"][:400])
+        shown = case["flow"] or last["flow"]
+        wrong.append(json.dumps(shown, ensure_ascii=False) if shown else last["text"][:400])
     for line in wrong:
         print(f"      {line}", file=sys.stderr)
     sys.stderr.flush()

@@ -28,6 +28,11 @@ def _acts() -> Finder:
     return Finder({name: acts[name] for name in _EXAMPLES}, acts["harmless"])
 
 
+def acts_said(text: str) -> frozenset[str]:
+    """The acts that a text speaks of."""
+    return frozenset(_acts().classes(text))
+
+
 @cache
 def _stops() -> Finder:
     return Finder(table("words")["stops"])

@@ -54,6 +54,15 @@ def _lists() -> _Lists:
     )
 
 
+def criterion_said(text: str) -> bool:
+    """A text, of a task or a step, asks for one of several by a criterion; places in a row are none."""
+    lists = _lists()
+    said = words_of(text)
+    if not (lists.criteria - lists.ordinals).isdisjoint(said) or "सबसे" in said:
+        return True
+    return any(word in folded(text) for word in _tight("tight_criterion"))
+
+
 @cache
 def _tight(name: str) -> tuple[str, ...]:
     return tuple(folded(word) for word in table("words")["options"][name])
