@@ -36,7 +36,7 @@ _PERSONAL: Final = re.compile(r"\S+@\S+|\+?\d[\d\s()/-]{5,}\d")
 _QUOTED: Final = re.compile(r"[\"“„«「『‘']([^\"“”„«»「」『』‘’']{2,60})[\"”“»」』’'](?!\w)")
 _FILE: Final = re.compile(r"[\w-]+\.([a-z0-9]{2,4})\b", re.IGNORECASE)
 _FIGURE: Final = re.compile(r"(?<![\w.+-])\d[\d.,:/-]*(?=\D|$)")
-_NAME: Final = re.compile(r"(?<![.!?]\s)(?<!^)(?<=[\s(])(?!I\b)[A-ZÄÖÜ][\w'’-]+(?:\s[A-ZÄÖÜ][\w'’-]+)*")
+_NAME: Final = re.compile(r"(?<![^\d][.!?]\s)(?<!^)(?<=[\s(])(?!I\b)[A-ZÄÖÜ][\w'’-]+(?:\s[A-ZÄÖÜ][\w'’-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
