@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,11 @@ class Seen:
 
     notes: tuple[Thing, ...] = ()
     language: str = "en"
+    said: str = ""
+    listed: dict[str, Any] = field(default_factory=dict)
+
+    def source(self, text: str) -> dict[str, Any]:
+        return self.listed if text.startswith("<") else {}
 
     def read(self, text: str) -> Moment | None:
         try:
@@ -374,3 +379,60 @@ def test_a_note_of_other_words_is_a_new_one(arguments: dict[str, Any]) -> None:
     instead = named("addNote").rather
     assert instead is not None
     assert instead(arguments, Seen((Thing("Shopping", "milk, bread"),))) is None
+
+
+@pytest.mark.parametrize(
+    ("listed", "task", "instead"),
+    [
+        ({"status": "done"}, "<each task id from step 1>", "deleteTask"),
+        ({"status": "overdue"}, "<each task id from step 1>", None),
+        ({"status": "done"}, "Pay rent", None),
+    ],
+)
+def test_what_is_done_already_is_cleared_away(listed: dict[str, Any], task: str, instead: str | None) -> None:
+    """Ticking off each done task would change nothing."""
+    found = named("completeTask").rather
+    assert found is not None
+    assert found({"task": task}, Seen(listed=listed)) == (
+        None if instead is None else (instead, {"task": task})
+    )
+
+
+LASAGNE = Thing("Lasagne", "thin sauce")
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments", "tag"),
+    [
+        ("put the tag Favourite on it", {"note": "Lasagne", "text": "thin sauce, Favourite"}, "Favourite"),
+        ("häng das Schlagwort „küche“ dran", {"note": "Lasagne", "text": "thin sauce küche"}, "küche"),
+        ("mets l'étiquette repas", {"note": "Lasagne", "text": "thin sauce, repas"}, "repas"),
+        ("add salt to it", {"note": "Lasagne", "text": "thin sauce, salt"}, None),
+        ("the tag salt and pepper", {"note": "Lasagne", "text": "thin sauce, salt, pepper"}, None),
+        ("tag salt", {"note": "Lasagne", "title": "L", "text": "thin sauce, salt"}, None),
+        ("tag salt", {"note": "Soup", "text": "thin sauce, salt"}, None),
+        ("tag salt", {"note": "Lasagne", "title": "salt"}, None),
+    ],
+)
+def test_a_word_that_was_called_a_tag_is_no_text(
+    said: str, arguments: dict[str, Any], tag: str | None
+) -> None:
+    """The note is tagged where one word more was to be written, behind "tag"."""
+    found = named("updateNote").rather
+    assert found is not None
+    expected = None if tag is None else ("tagNote", {"note": "Lasagne", "tag": tag})
+    assert found(arguments, Seen((LASAGNE,), said=said)) == expected
+
+
+@pytest.mark.parametrize(
+    ("kit", "tool", "key"),
+    [
+        ("quizzes", "updateQuestion", "quiz"),
+        ("quizzes", "deleteQuestion", "quiz"),
+        ("quizzes", "deleteQuiz", "quiz"),
+        ("articles", "deleteArticle", "article"),
+    ],
+)
+def test_quizzes_and_articles_that_are_changed_are_there(kit: str, tool: str, key: str) -> None:
+    """Where there is none, none can be named."""
+    assert list(Catalogue(kits.builtin([kit])).get(tool).options) == [key]

@@ -476,6 +476,9 @@ def test_moving_days(bench: Bench):
         ("5 Dec at 10:30", "5 Dec at 12:00", "call"),
         ("5 Dec at 11:01", "5 Dec at 12:00", ""),
         ("5 Dec at 8:00", "5 Dec at 10:00", "call"),
+        ("Saturday morning", "Saturday morning", "call"),
+        ("Saturday afternoon", "Saturday afternoon", ""),
+        ("Samstagvormittag", "Samstagvormittag", "call"),
     ],
 )
 def test_events_between_dates(bench: Bench, since: str | None, until: str | None, titles: str):

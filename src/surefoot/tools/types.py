@@ -131,6 +131,16 @@ class Look(Protocol):
         """What there is of this kind and title (`title`, `text`); None where there is nothing."""
         ...
 
+    @property
+    def source(self) -> Callable[[str], Mapping[str, Any]]:
+        """The arguments of the planned call that a placeholder takes its value from; empty where it is none."""
+        ...
+
+    @property
+    def said(self) -> str:
+        """The request."""
+        ...
+
 
 Where = Literal["writer", "thread", "loop"]
 

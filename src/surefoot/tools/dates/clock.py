@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from surefoot.tools.dates.moment import Refused
@@ -23,6 +23,11 @@ _GENERAL = (
 """Clock times that need no words: `5pm`, `5:30 p.m.`, `17:00`."""
 _QUARTERS = {"p15": 15, "p30": 30, "p45": 45, "m15": -15, "m30": -30, "m45": -45}
 """Minutes that a group of this name adds to the hour: `quarter past`, `halb`, `viertel acht`."""
+PARTS = ((0, 12), (12, 18), (18, 24))
+"""From and to which hour the morning, the afternoon and the evening last when something is looked for in them."""
+SPOKEN = frozenset(range(1, 7))
+"""Hours of the afternoon when said in words, or by halves and quarters (`um drei`, `halb drei`): a 24-hour clock, which
+German and French have in figures, is not spoken so, and few people meet before seven."""
 _IS_BARE = re.compile(r"0\d|\d{2}")
 
 
@@ -60,6 +65,14 @@ def clocks_beside(text: str, part: Part, words: Language) -> Iterator[tuple[Cloc
     yield Clock(part.hour, night=part.means == "night"), text
 
 
+def part_of_day(text: str, words: Language) -> tuple[int, int] | None:
+    """The first and the last hour of the part of the day that a folded text names without a time of day."""
+    if next(_matches(text, words), None) is not None:
+        return None
+    hour = next((part.hour for part, _ in _parts(text, words)), None)
+    return next((span for span in PARTS if hour is not None and span[0] <= hour < span[1]), None)
+
+
 def clock_places(text: str, words: Language) -> Iterator[tuple[int, int]]:
     """Where a time of day stands in the text."""
     return (match.span() for match in _matches(text, words))
@@ -95,15 +108,16 @@ def _clock(match: re.Match[str], part: Part | None, words: Language) -> Clock:
         raise Refused(f"there is no time {match.group().strip()!r}")
     means = {"a": "am", "p": "pm"}.get(found.get("half") or "") or (part.means if part else "")
     if not means:
-        hour = _bare(hour, found["h"], words)
+        spoken = words.spaced and (_shift(found, words) != 0 or found["h"].isalpha())
+        hour = _bare(hour, found["h"], SPOKEN if spoken else words.bare_afternoon)
     night = bool(part and part.means == "night")
     hour = _meant(hour, means, match.group().strip())
     return _moved(hour, minute + _shift(found, words), second, night=night)
 
 
-def _bare(hour: int, written: str, words: Language) -> int:
+def _bare(hour: int, written: str, afternoon: Collection[int]) -> int:
     """An hour with nothing that says which half of the day; two figures (`05:00`, `17`) are as on a 24-hour clock."""
-    return hour + NOON if hour in words.bare_afternoon and not _IS_BARE.fullmatch(written) else hour
+    return hour + NOON if hour in afternoon and not _IS_BARE.fullmatch(written) else hour
 
 
 def _meant(hour: int, means: str, written: str) -> int:

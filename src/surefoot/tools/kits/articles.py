@@ -278,6 +278,7 @@ def list_articles(ctx: Context, search: str = "", since: str | None = None) -> d
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "article"),
+    options={"article": ROWS.titles},
     aliases=("remove", "löschen", *_ALIASES),
 )
 def delete_article(ctx: Context, article: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SHOWN_TEXT = 500
 """Characters of a note's text in a list: enough to answer from, small enough for fifty notes."""
 MAX_TAG = 60
+_MARKS = ".,;:!?()\"'“”„«»"
 
 ROWS = Rows(notes, "note")
 _LIVING = Prepared(
@@ -135,11 +136,33 @@ def list_notes(ctx: Context, search: str = "", tag: str = "") -> dict[str, Any]:
     return listed("notes", items, len(found), "note")
 
 
+_TAG_WORDS = frozenset(
+    {"tag", "label", "schlagwort", "stichwort", "etikett", "etiquette", "etiqueta", "mot-cle", "libelle"}
+)
+"""Words, folded, in front of a tag that a note shall get."""
+
+
+def _tagged(arguments: dict[str, Any], look: Look) -> tuple[str, dict[str, Any]] | None:
+    """A word that was called a tag is no text: the note's text with that word behind it is the note, tagged."""
+    note, text = arguments.get("note"), arguments.get("text")
+    there = look.find("note", note) if isinstance(note, str) and isinstance(text, str) else None
+    if there is None or len(arguments) != 2:  # noqa: PLR2004 - the note and its text
+        return None
+    more = [word for word in words(str(text)) if word not in words(there.text)]
+    said = words(look.said)
+    at = said.index(more[0]) if len(more) == 1 and more[0] in said else 0
+    if not _TAG_WORDS.intersection(said[max(at - 2, 0) : at]):
+        return None
+    spelt = next(piece for piece in look.said.split() if more[0] in words(piece))
+    return "tagNote", {"note": there.title, "tag": spelt.strip(_MARKS)}
+
+
 @tool(
     name="updateNote",
     kit="notes",
     effect="write",
     where="writer",
+    rather=_tagged,
     undo=undo_of(ROWS, "note"),
     options={"note": ROWS.titles},
     aliases=("edit", "ändern", *_ALIASES),

@@ -268,6 +268,7 @@ def get_quiz(ctx: Context, quiz: str) -> dict[str, Any]:
     effect="write",
     where="writer",
     undo=_UNDO_QUESTION,
+    options={"quiz": ROWS.titles},
     aliases=("edit", "correct", "ändern", *_ALIASES),
 )
 def update_question(
@@ -302,6 +303,7 @@ def update_question(
     effect="write",
     where="writer",
     undo=_UNDO_QUESTION,
+    options={"quiz": ROWS.titles},
     aliases=("remove", "löschen", *_ALIASES),
 )
 def delete_question(ctx: Context, quiz: str, question: str) -> dict[str, Any]:
@@ -316,6 +318,7 @@ def delete_question(ctx: Context, quiz: str, question: str) -> dict[str, Any]:
     effect="write",
     where="writer",
     undo=undo_of(ROWS, "quiz"),
+    options={"quiz": ROWS.titles},
     aliases=("remove", "löschen", *_ALIASES),
 )
 def delete_quiz(ctx: Context, quiz: str) -> dict[str, Any]:

@@ -141,6 +141,12 @@ def _yesterday(ctx: Context) -> str:
     return (ctx.now.astimezone(zone_of(ctx.zone)).date() - timedelta(days=1)).isoformat()
 
 
+def _cleared(arguments: dict[str, Any], look: Look) -> tuple[str, dict[str, Any]] | None:
+    """Every task that is done already is not ticked off but cleared away."""
+    listed = look.source(str(arguments.get("task", "")))
+    return ("deleteTask", arguments) if listed.get("status") == DONE else None
+
+
 @tool(
     name="completeTask",
     kit="tasks",
@@ -148,6 +154,7 @@ def _yesterday(ctx: Context) -> str:
     where="writer",
     undo=undo_of(ROWS, "task"),
     options={"task": _open_titles},
+    rather=_cleared,
     aliases=(
         "done",
         "finish",

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.errors import ToolError
 from surefoot.tools.dates import Moment, resolve_date, resolve_range
+from surefoot.tools.dates.clock import HOURS, part_of_day
+from surefoot.tools.dates.folding import fold
 from surefoot.tools.dates.moment import show
+from surefoot.tools.dates.reading import languages_for, plain
 from surefoot.tools.dates.relative import kept, moved, with_clock_of
 from surefoot.tools.dates.zones import zone_of
 from surefoot.tools.kits.anchors import anchored
@@ -36,7 +39,9 @@ class Window:
 
     @classmethod
     def of(cls, ctx: Context, since: str | None, until: str | None) -> Window:
-        """Read from what a person says; ToolError."""
+        """Read from what a person says; ToolError. "Thursday afternoon" as both ends is the whole afternoon."""
+        if since and since == until and (hours := _part(ctx, since)):
+            return cls(*hours)
         return cls(*resolve_range(since, until, ctx.now, ctx.zone, ctx.language))
 
     def holds(
@@ -50,6 +55,20 @@ class Window:
         last = end_at or start_at
         begins = start_at <= self.last if self._last_is_moment else start_at < self.last
         return begins and last >= self.first
+
+
+def _part(ctx: Context, text: str) -> tuple[Moment, Moment] | None:
+    """The part of a day that a text names, from its first hour to its last."""
+    folded = fold(text)
+    spans = (part_of_day(plain(folded, words), words) for words in languages_for(ctx.language, folded))
+    span = next((one for one in spans if one), None)
+    if span is None:
+        return None
+    day = resolved(ctx, text).first.replace(minute=0, second=0, microsecond=0)
+    last = day.replace(hour=23, minute=59) if span[1] == HOURS else day.replace(hour=span[1])
+    both = [one.isoformat() for one in (day.replace(hour=span[0]), last)]
+    first, end = (resolve_date(one, ctx.now, ctx.zone, ctx.language) for one in both)
+    return first, end
 
 
 def stored(moment: Moment | None) -> tuple[str | None, str | None]:
