@@ -181,3 +181,45 @@ def test_steps_without_a_known_tool_and_right_ones_stay_as_they_are():
         Step("", StepKind.TOOL, "completeTask", {"task": "x"}),
     ):
         assert completed(step, TOOLS, dates, look) is step
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "start", "left"),
+    [
+        ("en", "block 2 to 4pm on the 14th", "14th 2 to 4pm", {"start": "14th 2:00", "end": "4pm"}),
+        ("de", "der Jour fixe ist Donnerstag erst um 11", "Donnerstag 11", {"start": "Donnerstag um 11"}),
+        ("en", "dentist thursday, four-ish: thursday 4", "thursday 4", {"start": "thursday 4:00"}),
+        ("de", "der Ort am Montag ist ab jetzt wieder Raum 310", "Montag 310", {"start": "Montag"}),
+        ("de", "es dauert bis viertel vor fünf", "viertel vor fünf", {"end": "viertel vor fünf"}),
+        ("fr", "ça finit, jusqu'à 18h", "18h", {"start": "18h"}),
+        ("en", "move it to 5pm", "5pm", {"start": "5pm"}),
+    ],
+)
+def test_an_appointments_times_are_told_apart(language, said, start, left):
+    """Two times are a start and an end; "until" says an end; left-out words are put back; a bare figure is an hour."""
+    assert put_right(said, "updateEvent", language, event="x", start=start) == (
+        "updateEvent",
+        {"event": "x", **left},
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "place", "left"),
+    [
+        ("mittwoch kinderarzt mit lena", "de", "lena", {}),
+        ("lunch wednesday with Omar", "en", "Omar", {}),
+        ("déjeuner mercredi avec Inès", "fr", "Inès", {}),
+        ("lunch wednesday at Omar's", "en", "Omar's", {"place": "Omar's"}),
+    ],
+)
+def test_who_comes_along_is_no_place(said, language, place, left):
+    """Behind "with" stands a person."""
+    start = "mercredi" if language == "fr" else "mittwoch" if language == "de" else "wednesday"
+    found = put_right(said, "addEvent", language, title="x", start=start, place=place)
+    assert found == ("addEvent", {"title": "x", "start": start, **left})
+
+
+def test_tags_may_stand_behind_with():
+    """To tag it "with spring" names a tag."""
+    found = put_right("tag tea with spring", "tagNote", note="Tea", tag="spring")
+    assert found == ("tagNote", {"note": "Tea", "tag": "spring"})

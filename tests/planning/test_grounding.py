@@ -288,3 +288,80 @@ def test_a_wish_about_one_thing_is_not_turned_to_another_of_the_day():
         ("updateTask", {"task": "Post parcel", "due": "monday"}),
     ]
     assert kept("the rent is paid, and move the parcel of friday to monday", *plan, things=things) == plan
+
+
+MEETING = Thing("event", "Jour fixe", date(2026, 5, 6))
+
+
+@pytest.mark.parametrize(
+    ("said", "call", "left"),
+    [
+        ("the Jour fixe is in Room 204 now", {}, {"place": "Room 204"}),
+        (
+            "move the Jour fixe from Wednesday to Friday",
+            {"start": "Wednesday", "end": "Friday"},
+            {"start": "Friday"},
+        ),
+        (
+            "Jour fixe Tuesday to Friday",
+            {"start": "Tuesday", "end": "Friday"},
+            {"start": "Tuesday", "end": "Friday"},
+        ),
+        (
+            "Jour fixe 14:00 until 15:00",
+            {"start": "14:00", "end": "15:00"},
+            {"start": "14:00", "end": "15:00"},
+        ),
+    ],
+)
+def test_a_change_of_an_appointment_has_the_place_and_the_day_that_were_said(said, call, left):
+    """A place that was left out is found; "from Monday to Tuesday" of what is on Monday is a move."""
+    found = kept(said, ("updateEvent", {"event": "Jour fixe", **call}), things=(MEETING,))
+    assert [arguments for _, arguments in found] == [{"event": "Jour fixe", **left}]
+
+
+def test_with_several_changes_the_sentence_about_the_appointment_says_its_place():
+    """A place that was said of something else is none of it."""
+    calls = (
+        ("updateEvent", {"event": "Jour fixe", "start": "Tuesday"}),
+        ("addTask", {"title": "Call"}),
+    )
+    said = "Jour fixe goes to Tuesday in Room 204. And I have to call in Berlin"
+    assert kept(said, *calls, things=(MEETING,))[0][1]["place"] == "Room 204"
+    said = "Jour fixe goes to Tuesday. And I have to call in Berlin"
+    assert "place" not in kept(said, *calls, things=(MEETING,))[0][1]
+    said = "Jour fixe goes to Tuesday. And I have to call in Berlin. Jour fixe it is"
+    assert "place" not in kept(said, *calls, things=(MEETING,))[0][1]
+
+
+def test_a_change_that_changes_nothing_is_left_out():
+    """What it should become was not said; ticking off and deleting need no more than a name."""
+    things = (Thing("task", "Gutters"),)
+    assert kept("put the gutters back", ("updateTask", {"task": "Gutters"}), things=things) == []
+    done = ("completeTask", {"task": "Gutters"})
+    assert kept("the gutters are clean", done, things=things) == [done]
+
+
+def test_what_stays_is_neither_deleted_nor_ticked_off():
+    """Who keeps it names it; a new date for it is another matter."""
+    things = (Thing("task", "Gutters"), Thing("task", "Oven"))
+    calls = [("deleteTask", {"task": "Gutters"}), ("deleteTask", {"task": "Oven"})]
+    assert kept("delete gutters, keep oven", *calls, things=things) == calls[:1]
+    later = ("updateTask", {"task": "Oven", "due": "friday"})
+    assert kept("delete gutters, leave oven for friday", calls[0], later, things=things) == [calls[0], later]
+
+
+def test_a_new_title_is_spelt_as_it_was_said():
+    """The model made a longer word of it."""
+    call = ("addEvent", {"title": "Kindergartenarzt", "start": "mittwoch"})
+    assert kept("mittwoch kinderarzt", call, language="de") == [
+        ("addEvent", {"title": "Kinderarzt", "start": "mittwoch"})
+    ]
+
+
+def test_done_tasks_are_cleared_and_not_ticked_off_again():
+    """Ticking off what is done would change nothing."""
+    calls = [("listTasks", {"status": "done"}), ("completeTask", {"task": "<each task id from step 1>"})]
+    assert [tool for tool, _ in kept("clear out my completed tasks", *calls)] == ["listTasks", "deleteTask"]
+    calls[0] = ("listTasks", {"status": "overdue"})
+    assert [tool for tool, _ in kept("tick off the overdue ones", *calls)] == ["listTasks", "completeTask"]

@@ -176,3 +176,84 @@ async def test_without_a_second_asker_nothing_is_asked_again():
     said = "erinner mich morgen an die Wurmkur, ach ja katzenfutter kaufen ist erledigt"
     result = await planner.plan(said, now=NOW, options={}, things=THINGS)
     assert [step.tool for step in result.outline.steps if step.tool] == ["addTask"]
+
+
+ABLE = Capabilities(tools=True, grammar=True, encoding="own")
+
+
+async def planned_with(model, said, *, things=THINGS, known=(), only=None):
+    planner = OutlinePlanner(model, Settings(language="en"), TOOLS)
+    options = {"updateTask": {"task": [thing.title for thing in things if thing.kind == "task"]}}
+    return await planner.plan(
+        said, now=NOW, known=known, options=options, things=things, only=only, check=model.complete
+    )
+
+
+@pytest.mark.parametrize("broken", ["left_over", "bindings"])
+async def test_a_second_call_that_fails_does_not_cost_the_first_plan(broken, monkeypatch):
+    """Whatever goes wrong when it is looked for, or asked about, what is left over: the plan stays."""
+    model = ScriptedModel(answer(("addTask", {"title": "Deworming", "due": "tomorrow"})), capabilities=ABLE)
+    planner, calls = OutlinePlanner(model, Settings(language="en"), TOOLS), []
+
+    def fail(*_):
+        calls.append(broken)
+        raise RuntimeError("broken")
+
+    said = "remind me tomorrow of the deworming, and the cat food is bought"
+    if broken == "left_over":
+        monkeypatch.setattr("surefoot.planning.planner.left_over", fail)
+        result = await planner.plan(said, now=NOW, options={}, things=THINGS, check=model.complete)
+    else:
+        monkeypatch.setattr("surefoot.planning.planner.bindings", fail)
+        result = await planner.plan(said, now=NOW, things=THINGS, check=model.complete)
+    assert calls == [broken]
+    assert [step.tool for step in result.outline.steps if step.tool] == ["addTask"]
+    assert result.failed is None
+
+
+async def test_a_plan_of_which_nothing_is_left_is_made_again_without_its_tools():
+    """A change that changes nothing was another call; the tool that was tried cannot be named again."""
+    model = ScriptedModel(
+        answer(("updateTask", {"task": "Buy cat food", "due": "open"})),
+        answer(("reopenTask", {"task": "Buy cat food"})),
+        capabilities=ABLE,
+    )
+    result = await planned_with(model, "put the cat food back to open please")
+    assert [step.tool for step in result.outline.steps if step.tool] == ["reopenTask"]
+    assert "updateTask" not in model.requests[1].only
+    assert "reopenTask" in model.requests[1].only
+
+
+async def test_what_was_copied_is_hidden_and_the_tool_may_make_it_again():
+    """A new appointment with the title of an old one is asked for without the line it came from."""
+    model = ScriptedModel(
+        answer(("addTask", {"title": "Send invoice to Dmitri", "due": "friday"})),
+        answer(("addTask", {"title": "Physio", "due": "friday"})),
+        capabilities=ABLE,
+    )
+    known = ['task "Send invoice to Dmitri"', 'task "Buy cat food"']
+    result = await planned_with(model, "physio on friday", known=known, only=["addTask", "updateTask"])
+    assert [step.arguments.get("title") for step in result.outline.steps if step.tool] == ["Physio"]
+    asked = model.requests[1].messages[-1].content
+    assert "Dmitri" not in asked
+    assert "Buy cat food" in asked
+    assert "addTask" in model.requests[1].only
+
+
+async def test_a_second_refusal_ends_it():
+    """It is asked once more, and no further."""
+    call = answer(("updateTask", {"task": "Buy cat food", "due": "open"}))
+    model = ScriptedModel(call, call, capabilities=ABLE)
+    result = await planned_with(model, "put the cat food back to open please")
+    assert len(model.requests) == 2
+    assert not any(step.tool for step in result.outline.steps)
+
+
+def test_a_greeting_is_no_date():
+    """Who says "Guten Morgen" names no day."""
+    calls = [("addTask", {"title": "Wurmkur", "due": "freitag"})]
+    assert left("Guten Morgen! Wären Sie so freundlich? Wurmkur am freitag", *calls, language="de") == (
+        "",
+        [],
+    )
+    assert left("Good morning! wormkur on friday", ("addTask", {"title": "x", "due": "friday"})) == ("", [])

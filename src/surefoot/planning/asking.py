@@ -16,12 +16,13 @@ _CLAUSE: Final = re.compile(r"[,:–—]\s*|\s-\s")
 
 class _Words(NamedTuple):
     asks: frozenset[str]
+    yes_no: tuple[str, ...]
     offers: tuple[str, ...]
     openings: frozenset[str]
 
 
 def is_question(text: str) -> bool:
-    """One sentence that ends with a question mark and begins by asking: who, what, when, why, how.
+    """One sentence that ends with a question mark and begins by asking: who, what, when, why, how, or "do I have".
 
     "Quick one, how many ounces..." is one; "note it, add a task, what else is due?" is not.
     """
@@ -35,11 +36,24 @@ def is_question(text: str) -> bool:
 
 
 def _asks(clause: str) -> bool:
-    found = words(clause)
-    return bool(found) and found[0] in _data().asks and not " ".join(found).startswith(_data().offers)
+    said = _without_opening(" ".join(words(clause)))
+    if said.startswith(_data().offers):
+        return False
+    return said.split(" ")[0] in _data().asks or f"{said} ".startswith(_data().yes_no)
+
+
+def _without_opening(said: str) -> str:
+    """What follows "sag mal" or "quick question" where nothing stands between."""
+    opening = max((one for one in _data().openings if said.startswith(f"{one} ")), key=len, default="")
+    return said.removeprefix(opening).lstrip()
 
 
 @cache
 def _data() -> _Words:
     table = tomllib.loads(files("surefoot.planning").joinpath("questions.toml").read_text(encoding="utf-8"))
-    return _Words(frozenset(table["asks"]), tuple(table["offers"]), frozenset(table["openings"]))
+    return _Words(
+        frozenset(table["asks"]),
+        tuple(f"{one} " for one in table["yes_no"]),
+        tuple(table["offers"]),
+        frozenset(table["openings"]),
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -20,6 +21,17 @@ _SENTENCE: Final = re.compile(r"[!?\n;]|[^\W\d]{2}\.(?:\s|$)")
 """Ends a sentence between two words; a full stop behind a figure or a single letter (`3 p.m.`) does not."""
 _BARE: Final = re.compile(r"\d{1,2}\.?")
 """A figure that may as well count something: no date begins or ends with one that the model did not copy."""
+_DAY_AND_HOUR: Final = re.compile(r"(?P<day>\D.*?)\s+(?P<hour>\d{1,2})")
+_GREETING: Final = re.compile(
+    r"\b(?:guten?|sch[öo]nen|good|bon(?:ne)?|buen[oa]s?)[ -]+"
+    r"(?:morgen|abend|nachmittag|tag|nacht|morning|evening|afternoon|night|matin|soir[ée]e?|apr[eè]s-midi|journ[ée]e|nuit|tardes?|d[ií]as?|noches?)\b",
+    re.IGNORECASE,
+)
+"""Words of greetings that would be dates elsewhere: `Guten Morgen`, `buenas tardes`."""
+SHORT: Final = 2
+"""Letters of a short form of a weekday (`So`, `Di`); in small letters it is mostly another word."""
+GAP: Final = 3
+"""Words left out between two words of a date that was copied in pieces."""
 _ARTICLES: Final = frozenset({"a", "an", "ein", "eine", "einen", "einem", "einer"})
 """Read as one where an hour stands; added behind a date they belong to what follows: `on Friday at a café`."""
 MOST_DAYS: Final = 31
@@ -56,6 +68,10 @@ class DatesSaid:
         self._words = list(_WORD.finditer(said))
         self._cores = [match.group().strip(_EDGES).casefold() for match in self._words]
         self._read: dict[_Place, Moment | None] = {}
+        greetings = [match.span() for match in _GREETING.finditer(said)]
+        self._greeted = {
+            at for at, word in enumerate(self._words) if any(a <= word.start() < b for a, b in greetings)
+        }
 
     def whole(self, value: str) -> str:
         """The longest date around a value that stands in the text once, where that says more; else the value."""
@@ -90,6 +106,49 @@ class DatesSaid:
         parts = [one for one in parts if not _BARE.fullmatch(one.strip(_EDGES))]
         return next((one for one in sorted(parts, key=len, reverse=True) if self.read(one) is not None), "")
 
+    def bridged(self, value: str) -> str:
+        """The date of a value whose words stand in the text with a few between them that were left out; else empty.
+
+        "Donnerstag 11" of "Donnerstag erst um 11" is "Donnerstag um 11".
+        """
+        place = self._spread(value)
+        if place is None:
+            return ""
+        wanted = {word.strip(_EDGES).casefold() for word in value.split()}
+        words = [
+            (core, self._text(_Place(at, at)))
+            for at, core in zip(place.words, self._cores[place.first : place.last + 1], strict=True)
+        ]
+        extra = [at for at, (core, _) in enumerate(words) if core not in wanted]
+        for size in range(len(extra), -1, -1):
+            for kept in combinations(extra, size):
+                text = " ".join(word for at, (_, word) in enumerate(words) if at not in extra or at in kept)
+                if self.read(text) is not None:
+                    return text
+        return ""
+
+    def _spread(self, value: str) -> _Place | None:
+        """Where the words of a value stand in order, with at most `GAP` others between two of them."""
+        cores = [word.strip(_EDGES).casefold() for word in value.split()]
+        for first in range(len(self._cores) if len(cores) > 1 else 0):
+            at, left = first, list(cores)
+            while left and self._cores[at] == left[0]:
+                left.pop(0)
+                near = range(at + 1, min(at + GAP + 2, len(self._cores)))
+                following = next((n for n in near if left and self._cores[n] == left[0]), None)
+                if following is None or self._crosses(at, following):
+                    break
+                at = following
+            if not left:
+                return _Place(first, at)
+        return None
+
+    def at_hour(self, value: str) -> str:
+        """A day with a bare figure behind it, as that hour of the day; else empty."""
+        found = _DAY_AND_HOUR.fullmatch(value.strip())
+        text = f"{found['day']} {found['hour']}:00" if found else ""
+        return text if found and self.is_day(found["day"]) and self.read(text) is not None else ""
+
     def hanging(self, value: str) -> str:
         """A date that hangs on something around the end of a value ("two hours before the flight"); else empty."""
         from surefoot.tools.dates.relative import FIRST_WORDS
@@ -121,6 +180,11 @@ class DatesSaid:
         moment = self.read(value)
         return moment is not None and moment.is_day
 
+    def is_one_day(self, value: str) -> bool:
+        """It is a day, and not several."""
+        moment = self.read(value)
+        return moment is not None and moment.is_day and moment.day == moment.last_day
+
     def is_clock(self, value: str) -> bool:
         """It is a time of day without a day."""
         times = (self._now.replace(hour=hour, minute=59 * (hour > 0)) for hour in (0, 23))
@@ -130,6 +194,12 @@ class DatesSaid:
     def is_date(self, value: str) -> bool:
         """It can be read, or it hangs on something that has a date ("the day before the flight")."""
         return self.read(value) is not None or self._hangs(value)
+
+    def has_day(self, text: str) -> bool:
+        """The name of a weekday or a month stands in it, or a word such as "tomorrow"."""
+        from surefoot.tools.dates.words import names_day
+
+        return names_day(text)
 
     def is_date_word(self, value: str) -> bool:
         """A figure stands in it, so that it was meant as a date all the same."""
@@ -192,7 +262,10 @@ class DatesSaid:
         return found
 
     def _names_day(self, place: _Place, moment: Moment) -> bool:
-        """It is no clock time alone, which means another day in the evening than in the morning."""
+        """It is no clock time alone, which means another day in the evening than in the morning; "so" is no Sunday."""
+        text = self._text(place)
+        if len(text) <= SHORT and text.islower():
+            return False
         return moment.is_day or not self.is_clock(self._text(place))
 
     def _all(self) -> Iterator[_Place]:
@@ -246,6 +319,8 @@ class DatesSaid:
         return moment.value, moment.last_day, is_length(self._text(place), self._language)
 
     def _moment(self, place: _Place) -> Moment | None:
+        if not self._greeted.isdisjoint(place.words):
+            return None
         if place not in self._read:
             self._read[place] = self._resolved(self._text(place), self._now)
         return self._read[place]

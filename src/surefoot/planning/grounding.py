@@ -7,7 +7,7 @@ no are left alone: they may be said in other words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -15,17 +15,24 @@ from typing import Any, Final
 
 from surefoot.planning import placeholders
 from surefoot.planning.asking import is_question
+from surefoot.planning.binding import Options
 from surefoot.planning.dated import Look, completed
 from surefoot.planning.dates_said import DatesSaid
-from surefoot.planning.meant import Meant, all_said, new_dates, shares, telling, writes
+from surefoot.planning.meant import Meant, all_said, is_in, new_dates, shares, telling, thing_of, writes
 from surefoot.planning.outline import Outline, Step, StepKind
+from surefoot.planning.places_said import new_place
 from surefoot.planning.queries import without
+from surefoot.planning.sparing import spared
+from surefoot.planning.spelling import respelt
 from surefoot.planning.things import Thing
 from surefoot.storage.words import query_words
 from surefoot.tools.types import Effect
 
 TITLE: Final = "title"
 """The argument that names what a call makes."""
+PLACE: Final = "place"
+"""The argument that says where."""
+_SENTENCES: Final = re.compile(r"[.!?;]+\s+|\n+")
 _QUOTED: Final = re.compile(r'^[a-z]+ "(?P<title>.*?)"(?:[ ,:\[]|$)')
 """The title in a line about something that is already there."""
 
@@ -67,7 +74,7 @@ def grounded(outline: Outline, tools: Iterable[Any], ground: Ground) -> Outline:
     by_name = {tool.name: tool for tool in tools}
     dates = ground.dates
     if dates is not None:
-        look = Look(dates.read, partial(_find, ground.things))
+        look = Look(dates.read, partial(_find, ground.things), partial(_source, outline), ground.said)
         outline = Outline(tuple(completed(step, by_name, dates, look) for step in outline.steps))
     words = telling(f"{ground.talk} {ground.said}")
     titles = {title.casefold() for title in titles_in(ground.known)}
@@ -76,14 +83,87 @@ def grounded(outline: Outline, tools: Iterable[Any], ground: Ground) -> Outline:
         return outline
     if is_question(ground.said):
         outline = without(outline, lambda step: writes(by_name.get(step.tool)))
+    if dates is not None:
+        outline = _placed(outline, by_name, ground, dates)
+        outline = Outline(tuple(_moved_to(step, by_name, ground, dates) for step in outline.steps))
+    outline = without(outline, partial(_changes_nothing, tools=by_name))
     made_up = partial(_is_made_up, outline=outline, tools=by_name, words=words, titles=titles)
     kept = without(without(outline, made_up), partial(_is_second, outline=outline))
     if dates is not None:
-        meant = Meant(words, dates.days(new_dates(kept, by_name)), ground.things, by_name)
+        meant = Meant(
+            f"{ground.talk} {ground.said}", dates.days(new_dates(kept, by_name)), ground.things, by_name
+        )
         kept = Outline(tuple(meant.of_said_day(step) for step in kept.steps))
         kept = Outline(tuple(meant.of_new_thing(step, kept) for step in kept.steps))
         kept = without(kept, partial(meant.is_unmeant, outline=kept))
-    return Outline(tuple(_trimmed(step, by_name.get(step.tool), words) for step in kept.steps))
+        stay = spared(ground.said, ground.known, ground.things)
+        kept = without(kept, lambda step: _ends(step, meant.changed_by(step), stay))
+    kept = Outline(tuple(_trimmed(step, by_name.get(step.tool), words) for step in kept.steps))
+    return Outline(tuple(_respelt(step, by_name.get(step.tool), ground) for step in kept.steps))
+
+
+def nameable(options: Options, tools: Iterable[Any], ground: Ground) -> Options:
+    """The names that changes can have, without those of things that nobody named and that lie on no day that was said.
+
+    A small model would rather move the appointment that it sees than make a new one.
+    """
+    if ground.dates is None or not ground.things:
+        return options
+    by_name = {tool.name: tool for tool in tools}
+    meant = Meant(f"{ground.talk} {ground.said}", ground.dates.days(), ground.things, by_name)
+    return meant.narrowed(options)
+
+
+def _placed(outline: Outline, tools: dict[str, Any], ground: Ground, dates: DatesSaid) -> Outline:
+    """The one change of an appointment with the new place that was said of it."""
+    changes = [step for step in outline.steps if writes(tools.get(step.tool))]
+    moving = [
+        step
+        for step in changes
+        if PLACE in getattr(tools[step.tool], "said", ()) and tools[step.tool].options
+    ]
+    if len(moving) != 1 or PLACE in moving[0].arguments:
+        return outline
+    step = moving[0]
+    thing = thing_of(step, ground.things, tools)
+    if thing is None:
+        return outline
+    about = ground.said if len(changes) == 1 else _sentence_about(thing.title, ground.said)
+    place = new_place(about, thing.title, lambda text: dates.read(text) is not None or dates.has_day(text))
+    added = replace(step, arguments={**step.arguments, PLACE: place})
+    return Outline(tuple(added if one is step and place else one for one in outline.steps))
+
+
+def _moved_to(step: Step, tools: dict[str, Any], ground: Ground, dates: DatesSaid) -> Step:
+    """The step with the day that something moves to, where the model took "from Monday to Tuesday" for a span."""
+    thing = thing_of(step, ground.things, tools)
+    start, end = step.arguments.get("start"), step.arguments.get("end")
+    if thing is None or thing.day is None or not isinstance(start, str) or not isinstance(end, str):
+        return step
+    old, new = dates.read(start), dates.read(end)
+    if old is None or new is None or not (old.is_day and new.is_day and old.day == thing.day):
+        return step
+    left = {key: value for key, value in step.arguments.items() if key != "end"}
+    return replace(step, arguments={**left, "start": end})
+
+
+def _sentence_about(title: str, said: str) -> str:
+    """The one sentence that names a title; empty where several do."""
+    own = telling(title)
+    found = [one for one in _SENTENCES.split(said) if any(is_in(word, telling(one)) for word in own)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _source(outline: Outline, text: str) -> Mapping[str, Any]:
+    """The arguments of the step that a placeholder names."""
+    found = placeholders.read(text)
+    number = found.step if found else None
+    return outline.steps[number - 1].arguments if number and number <= len(outline.steps) else {}
+
+
+def _ends(step: Step, thing: Thing | None, stay: Collection[tuple[str, str]]) -> bool:
+    """It deletes, ticks off or opens again, and gives nothing new to, a thing that stays as it is."""
+    return thing is not None and len(step.arguments) == 1 and (thing.kind, thing.title) in stay
 
 
 def _find(things: Sequence[Thing], kind: str, title: str) -> Thing | None:
@@ -107,8 +187,30 @@ def _is_made_up(
         return True
     if isinstance(title, str) and title.casefold() in titles and not all_said(telling(title), words):
         return True
-    sources = [found for text in step.placeholders if (found := placeholders.read(text)) and found.each]
-    return any(writes(tools.get(outline.steps[found.step - 1].tool)) for found in sources if found.step)
+    sources = [found for text in step.placeholders if (found := placeholders.read(text)) and found.step]
+    return any(
+        _gives_nothing(tools.get(outline.steps[(one.step or 1) - 1].tool), each=one.each) for one in sources
+    )
+
+
+def _gives_nothing(tool: Any, *, each: bool) -> bool:
+    """A call that changes what is there reveals nothing, and a new thing is one and no list."""
+    return writes(tool) and (each or bool(getattr(tool, "options", None)))
+
+
+def _changes_nothing(step: Step, *, tools: dict[str, Any]) -> bool:
+    """It names a thing and nothing that is to become different, where the tool would change what is given."""
+    tool = tools.get(step.tool)
+    if (
+        step.kind is not StepKind.TOOL
+        or tool is None
+        or not writes(tool)
+        or not getattr(tool, "options", None)
+    ):
+        return False
+    given = {key for key in step.arguments if key not in tool.options}
+    properties = set(tool.parameters.get("properties", {}))
+    return not given and bool(properties - set(tool.options))
 
 
 def _is_second(step: Step, *, outline: Outline) -> bool:
@@ -133,6 +235,15 @@ def _trimmed(step: Step, tool: Any, words: list[str]) -> Step:
     if not dropped:
         return step
     return replace(step, arguments={k: v for k, v in step.arguments.items() if k not in dropped})
+
+
+def _respelt(step: Step, tool: Any, ground: Ground) -> Step:
+    """The step with the words of a new title as they were said, where the model wrote one of them wrong."""
+    title = step.arguments.get(TITLE)
+    if step.kind is not StepKind.TOOL or not writes(tool) or not isinstance(title, str) or "<" in title:
+        return step
+    spelt = respelt(title, f"{ground.said} {ground.talk} {' '.join(ground.known)}")
+    return step if spelt == title else replace(step, arguments={**step.arguments, TITLE: spelt})
 
 
 def _is_free(schema: Any) -> bool:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
+from surefoot.planning.binding import Options
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.things import Thing
 from surefoot.storage.words import common_words, may_be_prefix, query_words, words
 from surefoot.tools.types import Effect
 
 _SHORT_NAME: Final = re.compile(r"\b[A-Z]{2}\b")
+MISSPELT: Final = 6
+"""Letters from which on a word with one of them wrong is still that word: of five, many are another one."""
 MIN_LETTERS: Final = 3
 """Shorter words, in scripts with spaces, are articles and prepositions: sharing one means nothing."""
 
@@ -22,16 +28,22 @@ class Meant:
     """Says which changes were asked for.
 
     Args:
-        said: the telling words of the request and of the conversation before it.
+        text: the conversation and the request behind it.
         days: the days that the request names to say which thing is meant.
         things: what there is.
         tools: the catalogue by name.
     """
 
     def __init__(
-        self, said: list[str], days: frozenset[date], things: Sequence[Thing], tools: Mapping[str, Any]
+        self, text: str, days: frozenset[date], things: Sequence[Thing], tools: Mapping[str, Any]
     ) -> None:
-        self._said = said
+        self._said = telling(text)
+        there = words(text)
+        self._pointed = [
+            word
+            for at, word in enumerate(there)
+            if word in self._said and _pointing().intersection(there[max(at - 2, 0) : at])
+        ]
         self._days = days
         self._things = things
         self._tools = tools
@@ -42,8 +54,8 @@ class Meant:
         if thing is None:
             return False
         others = [one for one in outline.steps if one is not step and self._is_changed_on_purpose(one)]
-        if not self._is_meant(thing):
-            return bool(others) or not self._names_kind(step)
+        if not self.is_meant(thing):
+            return bool(others) or not self._names_kind(step.tool, self._said)
         return any(self._is_shadow_of(step, thing, one) for one in outline.steps if one is not step)
 
     def of_new_thing(self, step: Step, outline: Outline) -> Step:
@@ -52,7 +64,7 @@ class Meant:
         "Note that the paint is matt. Label it home": a bound model can only name a note that is there already.
         """
         thing = self.changed_by(step)
-        if thing is None or self._is_meant(thing):
+        if thing is None or self.is_meant(thing):
             return step
         kit = self._tools[step.tool].kit
         before = outline.steps[: outline.steps.index(step)]
@@ -88,9 +100,10 @@ class Meant:
 
     def _is_changed_on_purpose(self, step: Step) -> bool:
         thing = self.changed_by(step)
-        return thing is not None and self._is_meant(thing)
+        return thing is not None and self.is_meant(thing)
 
-    def _is_meant(self, thing: Thing) -> bool:
+    def is_meant(self, thing: Thing) -> bool:
+        """It was named, or lies on a day that says which one is meant."""
         return shares(thing.title, self._said) or thing.day in self._days
 
     def _is_fully_said(self, title: str) -> bool:
@@ -110,11 +123,31 @@ class Meant:
         keys = getattr(self._tools.get(step.tool), "dates", ()) if step.kind is StepKind.TOOL else ()
         return {str(step.arguments[key]) for key in keys if key in step.arguments}
 
-    def _names_kind(self, step: Step) -> bool:
-        """The request says "my next appointment": something of this kind is meant."""
-        aliases = getattr(self._tools.get(step.tool), "aliases", ())
+    def _names_kind(self, tool: str, said: Sequence[str]) -> bool:
+        """Words that say "appointment", "done": something of the kind that the tool changes, or what it does."""
+        aliases = getattr(self._tools.get(tool), "aliases", ())
         names = {word for alias in aliases for word in words(alias)}
-        return any(is_in(word, names) for word in self._said)
+        return any(is_in(word, names) for word in said)
+
+    def narrowed(self, options: Options) -> Options:
+        """The names that changes can have, without those of things that nobody meant."""
+        return {tool: self._narrowed(tool, names) for tool, names in options.items()}
+
+    def _needs_only(self, tool: str, names: Collection[str]) -> bool:
+        """It changes something and needs no more than its name; "label it home" may be about what is made before."""
+        found = self._tools.get(tool)
+        return found is not None and writes(found) and set(names) >= set(found.parameters.get("required", ()))
+
+    def _narrowed(
+        self, tool: str, names: Mapping[str, Sequence[str] | None]
+    ) -> dict[str, Sequence[str] | None]:
+        if not self._needs_only(tool, names) or self._names_kind(tool, self._pointed):
+            return dict(names)
+        unmeant = {(one.kind, one.title) for one in self._things if not self.is_meant(one)}
+        return {
+            key: texts if texts is None else [text for text in texts if (key, text) not in unmeant]
+            for key, texts in names.items()
+        }
 
 
 def thing_of(step: Step, things: Sequence[Thing], tools: Mapping[str, Any]) -> Thing | None:
@@ -170,6 +203,28 @@ def is_in(word: str, said: Iterable[str]) -> bool:
 
 
 def same(word: str, other: str) -> bool:
-    """The same word, or a longer form of it."""
+    """The same word, a longer form of it, or one with a letter wrong."""
     shorter, longer = sorted((word, other), key=len)
-    return word == other or (may_be_prefix(shorter) and longer.startswith(shorter))
+    if word == other or (may_be_prefix(shorter) and longer.startswith(shorter)):
+        return True
+    return len(shorter) >= MISSPELT and len(longer) - len(shorter) <= 1 and _one_off(shorter, longer)
+
+
+def _one_off(shorter: str, longer: str) -> bool:
+    """One letter is missing, too many or another one, or two have changed places."""
+    start = next(
+        (at for at, (one, other) in enumerate(zip(shorter, longer, strict=False)) if one != other), None
+    )
+    if start is None:
+        return True
+    rest, other = shorter[start:], longer[start:]
+    if len(shorter) != len(longer):
+        return rest == other[1:]
+    return rest[1:] == other[1:] or (rest[2:] == other[2:] and rest[1::-1] == other[:2])
+
+
+@cache
+def _pointing() -> frozenset[str]:
+    """Words that stand before something that is there: "my next appointment", where "new appointment" is none."""
+    table = tomllib.loads(files("surefoot.planning").joinpath("pointing.toml").read_text(encoding="utf-8"))
+    return frozenset(word for found in table.values() for word in found)

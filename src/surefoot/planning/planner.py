@@ -6,18 +6,18 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from surefoot.errors import ProviderCapabilityError, SurefootError
-from surefoot.models.types import Capabilities, Completion, LanguageModel, Message, Request
-from surefoot.planning import encodings
+from surefoot.models.types import Binding, Capabilities, Completion, LanguageModel, Message, Request
+from surefoot.planning import encodings, queries
 from surefoot.planning.binding import Options, bindings
 from surefoot.planning.encodings import Encoding, Layout, Question, Tools
-from surefoot.planning.grounding import Ground, grounded, titles_in
+from surefoot.planning.grounding import Ground, grounded, nameable, titles_in
 from surefoot.planning.outline import Outline
-from surefoot.planning.queries import joined
+from surefoot.planning.placeholders import texts_in
 from surefoot.planning.things import Thing
 from surefoot.planning.unserved import Unserved, left_over
 
@@ -49,6 +49,8 @@ class PlanResult:
     completion: Completion | None = None
     encoding: Encoding | None = None
     skipped: Literal["", "off", "too_short"] = ""
+    refused: Outline = field(default_factory=Outline)
+    """What a bound model planned, where all its calls were taken out."""
 
 
 class OutlinePlanner:
@@ -100,14 +102,19 @@ class OutlinePlanner:
         skipped = self._skipped(query)
         if skipped:
             return PlanResult(Outline(), skipped=skipped)
-        bound = {} if options is None else bindings(self.catalogue, options, [query, *titles_in(known)])
-        question = Question(query, dialogue, hint, only, now, known, bound, things)
+        question = Question(query, dialogue, hint, only, now, known, things=things)
         try:
+            if options is not None:
+                question = replace(question, bindings=self._bindings(question, options))
             able = await self.model.capabilities()
             return await self._asked(question, able, complete or self.model.complete, check)
         except Exception as error:  # noqa: BLE001 - fail open: whatever is wrong, the turn goes on without a plan
             log.debug("no plan: %s", error)
             return PlanResult(Outline(), failed=reason_of(error))
+
+    def _bindings(self, question: Question, options: Options) -> dict[str, dict[str, Binding]]:
+        choices = nameable(options, self.catalogue, self._ground(question))
+        return bindings(self.catalogue, choices, [question.query, *titles_in(question.known)])
 
     def _ground(self, question: Question) -> Ground:
         talk = "\n".join(message.content for message in question.dialogue)
@@ -138,8 +145,32 @@ class OutlinePlanner:
             return await self._in("text", question, ground, able, complete)
         if encoding != "bound" or check is None or result.failed:
             return result
-        rest = left_over(result.outline, ground, self.catalogue)
-        return await self._with(rest, result, question, able, check) if rest.text else result
+        try:
+            if result.refused.steps:
+                return await self._otherwise(question, ground, result, able, check)
+            rest = left_over(result.outline, ground, self.catalogue)
+            return await self._with(rest, result, question, able, check) if rest.text else result
+        except Exception as error:  # noqa: BLE001 - the plan that is there is worth more than what it may leave over
+            log.debug("nothing is asked once more: %s", error)
+            return result
+
+    async def _otherwise(
+        self, question: Question, ground: Ground, result: PlanResult, able: Capabilities, check: Complete
+    ) -> PlanResult:
+        """What the model plans when it cannot make the calls that were all refused; else the plan that is there.
+
+        Tools that change what there is are left out; of those that make something new only what they copied is hidden.
+        """
+        changing = {tool.name for tool in self.catalogue if getattr(tool, "options", None)}
+        barred = changing & set(queries.tool_names(result.refused))
+        names = [tool.name for tool in self.catalogue] if question.only is None else question.only
+        copied = [step for step in result.refused.steps if step.tool not in changing]
+        texts = [text for step in copied for text in texts_in(step.arguments, keys=False)]
+        lines = [line for line in question.known if not set(titles_in([line])) & set(texts)]
+        names = [name for name in names if name not in barred]
+        again = replace(question, only=names, known=lines, placeholders=False)
+        other = await self._in("bound", again, ground, able, check)
+        return result if other.failed or other.refused.steps else other
 
     async def _with(
         self, rest: Unserved, result: PlanResult, question: Question, able: Capabilities, check: Complete
@@ -157,7 +188,7 @@ class OutlinePlanner:
             question, query=rest.text, known=lines, bindings=bound, things=rest.things, placeholders=False
         )
         more = await self._in("bound", again, self._ground(again), able, check)
-        return replace(result, outline=joined(result.outline, more.outline, self.settings.max_steps))
+        return replace(result, outline=queries.joined(result.outline, more.outline, self.settings.max_steps))
 
     async def _in(
         self,
@@ -182,13 +213,17 @@ class OutlinePlanner:
         try:
             completion = await within(seconds, complete, request)
             outline = encodings.read_plan(completion, self.catalogue, encoding, max_steps=settings.max_steps)
+            planned = outline
             if encoding == "bound":
                 outline = grounded(outline, self.catalogue, ground)
         except ProviderCapabilityError:
             raise
         except Exception as error:  # noqa: BLE001 - see `plan`; here the answer is kept with the reason
             return PlanResult(Outline(), reason_of(error), completion, encoding)
-        return PlanResult(outline, None if outline.steps else "empty", completion, encoding)
+        emptied = bool(queries.tool_names(planned)) and not queries.tool_names(outline)
+        refused = planned if emptied else Outline()
+        failed = None if outline.steps else "empty"
+        return PlanResult(outline, failed, completion, encoding, refused=refused)
 
 
 async def within(seconds: float, complete: Complete, request: Request) -> Completion:
