@@ -365,3 +365,30 @@ def test_done_tasks_are_cleared_and_not_ticked_off_again():
     assert [tool for tool, _ in kept("clear out my completed tasks", *calls)] == ["listTasks", "deleteTask"]
     calls[0] = ("listTasks", {"status": "overdue"})
     assert [tool for tool, _ in kept("tick off the overdue ones", *calls)] == ["listTasks", "completeTask"]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("The door of the shed is 38B14.", "The door of the shed"),
+        ("The key hangs in Oslo", None),
+        ("It is it", None),
+    ],
+)
+def test_a_note_whose_title_was_copied_is_called_by_its_text(text, title):
+    """The text was said; where it was not either, the note is made up."""
+    call = ("addNote", {"title": "Cellar code", "text": text})
+    found = kept("note: the door of the shed is 38B14", call, known=['note "Cellar code": 1207'])
+    assert [arguments["title"] for _, arguments in found] == ([title] if title else [])
+
+
+def test_a_step_that_names_a_result_of_a_change_is_made_up():
+    """A change reveals nothing; a new note has an id."""
+    things = (Thing("task", "Slides"), Thing("note", "Tea"))
+    calls = [("completeTask", {"task": "Slides"}), ("deleteTask", {"task": "<lenses, from step 1>"})]
+    assert kept("slides are done", *calls, things=things) == calls[:1]
+    calls = [
+        ("addNote", {"title": "Paint", "text": "matt"}),
+        ("tagNote", {"note": "<note id, from step 1>", "tag": "home"}),
+    ]
+    assert kept("note paint matt, label it home", *calls) == calls

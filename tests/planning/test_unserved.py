@@ -14,7 +14,7 @@ from surefoot.planning.parse import outline_of_calls
 from surefoot.planning.planner import OutlinePlanner
 from surefoot.planning.queries import joined
 from surefoot.planning.things import Thing
-from surefoot.planning.unserved import left_over, parts_of
+from surefoot.planning.unserved import _kin, left_over, parts_of
 from surefoot.planning.vocabulary import vocabulary
 from surefoot.settings import Settings
 from surefoot.tools.catalogue import Catalogue
@@ -54,6 +54,12 @@ def left(said, *calls, language="en"):
             [("addTask", {"title": "Wurmkur", "due": "morgen"})],
             "ach ja katzenfutter kaufen ist erledigt",
             ["Katzenfutter kaufen"],
+        ),
+        (
+            "remind me tomorrow of the ITV, the cat foods have been buyed",
+            [("addTask", {"title": "ITV", "due": "tomorrow"})],
+            "the cat foods have been buyed",
+            ["Buy cat food"],
         ),
         (
             "block out tomorrow afternoon for the report, and tick off the cat food",
@@ -257,3 +263,18 @@ def test_a_greeting_is_no_date():
         [],
     )
     assert left("Good morning! wormkur on friday", ("addTask", {"title": "x", "due": "friday"})) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("word", "other", "kin"),
+    [
+        ("llamar", "llamado", True),
+        ("anrufen", "anruf", True),
+        ("llamar", "llover", False),
+        ("bank", "banco", False),
+    ],
+)
+def test_forms_of_a_word_name_a_thing(word, other, kin):
+    """With endings of their own, not only longer ones."""
+    assert _kin(word, other) is kin
+    assert _kin(other, word) is kin

@@ -30,6 +30,10 @@ from surefoot.tools.types import Effect
 
 TITLE: Final = "title"
 """The argument that names what a call makes."""
+TEXT: Final = "text"
+"""The argument that holds what is written down."""
+TITLE_WORDS: Final = 5
+"""Of a text that are its title where the model gave it none of its own."""
 PLACE: Final = "place"
 """The argument that says where."""
 _SENTENCES: Final = re.compile(r"[.!?;]+\s+|\n+")
@@ -87,6 +91,7 @@ def grounded(outline: Outline, tools: Iterable[Any], ground: Ground) -> Outline:
         outline = _placed(outline, by_name, ground, dates)
         outline = Outline(tuple(_moved_to(step, by_name, ground, dates) for step in outline.steps))
     outline = without(outline, partial(_changes_nothing, tools=by_name))
+    outline = Outline(tuple(_retitled(step, words, titles) for step in outline.steps))
     made_up = partial(_is_made_up, outline=outline, tools=by_name, words=words, titles=titles)
     kept = without(without(outline, made_up), partial(_is_second, outline=outline))
     if dates is not None:
@@ -95,7 +100,7 @@ def grounded(outline: Outline, tools: Iterable[Any], ground: Ground) -> Outline:
         )
         kept = Outline(tuple(meant.of_said_day(step) for step in kept.steps))
         kept = Outline(tuple(meant.of_new_thing(step, kept) for step in kept.steps))
-        kept = without(kept, partial(meant.is_unmeant, outline=kept))
+        kept = _placed(without(kept, partial(meant.is_unmeant, outline=kept)), by_name, ground, dates)
         stay = spared(ground.said, ground.known, ground.things)
         kept = without(kept, lambda step: _ends(step, meant.changed_by(step), stay))
     kept = Outline(tuple(_trimmed(step, by_name.get(step.tool), words) for step in kept.steps))
@@ -176,6 +181,21 @@ def titles_in(known: Sequence[str]) -> list[str]:
     return [found["title"] for line in known if (found := _QUOTED.match(line))]
 
 
+def _retitled(step: Step, words: list[str], titles: set[str]) -> Step:
+    """The step with the beginning of its text for a title that was only copied, where the text was said."""
+    title, text = step.arguments.get(TITLE), step.arguments.get(TEXT)
+    if step.kind is not StepKind.TOOL or not isinstance(title, str) or not isinstance(text, str):
+        return step
+    if not _is_copied(title, words, titles) or not telling(text) or not all_said(telling(text), words):
+        return step
+    own = " ".join(text.split()[:TITLE_WORDS]).rstrip(".,;:!?")
+    return replace(step, arguments={**step.arguments, TITLE: own})
+
+
+def _is_copied(title: str, words: list[str], titles: set[str]) -> bool:
+    return title.casefold() in titles and not all_said(telling(title), words)
+
+
 def _is_made_up(
     step: Step, *, outline: Outline, tools: dict[str, Any], words: list[str], titles: set[str]
 ) -> bool:
@@ -185,7 +205,7 @@ def _is_made_up(
     dates = [step.arguments.get(key) for key in getattr(tools[step.tool], "dates", ())]
     if isinstance(title, str) and title.casefold() in {str(date).casefold() for date in dates}:
         return True
-    if isinstance(title, str) and title.casefold() in titles and not all_said(telling(title), words):
+    if isinstance(title, str) and _is_copied(title, words, titles):
         return True
     sources = [found for text in step.placeholders if (found := placeholders.read(text)) and found.step]
     return any(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from surefoot.planning.asking import is_question
 from surefoot.planning.grounding import Ground
-from surefoot.planning.meant import all_said, changed_by, dates_of, is_in, telling
+from surefoot.planning.meant import all_said, changed_by, dates_of, same, telling
 from surefoot.planning.outline import Outline, StepKind
 from surefoot.planning.placeholders import texts_in
 from surefoot.planning.things import Thing
@@ -25,6 +25,10 @@ _BREAK: Final = re.compile(
 """Where one wish may end and the next begin: marks, and words that join."""
 ENOUGH: Final = 2
 """Words of a longer title that name it."""
+STEM: Final = 4
+"""Letters that two forms of a word begin with, at least."""
+ENDING: Final = 2
+"""Letters of the ending of the shorter one, at most; the longer one may have one more."""
 MOST: Final = 2
 """Parts that are asked about once more; with more left over the plan missed the whole request."""
 
@@ -88,5 +92,17 @@ def parts_of(said: str) -> list[str]:
 def _named(part: str, titles: Sequence[tuple[Thing, list[str]]]) -> list[tuple[Thing, set[str]]]:
     """The things that the part names, with the words that do: all that tell of the title, or two of them."""
     there = telling(part)
-    found = ((thing, own, {word for word in own if is_in(word, there)}) for thing, own in titles)
+    found = (
+        (thing, own, {word for word in own if any(_kin(word, one) for one in there)}) for thing, own in titles
+    )
     return [(thing, said) for thing, own, said in found if said and len(said) >= min(len(set(own)), ENOUGH)]
+
+
+def _kin(word: str, other: str) -> bool:
+    """The same word, or another form of it with an ending of its own: "llamar" and "llamado"."""
+    stem = max(STEM, min(len(word), len(other)) - ENDING)
+    return same(word, other) or (
+        word[:stem] == other[:stem]
+        and max(len(word), len(other)) - stem <= ENDING + 1
+        and len(word) > STEM < len(other)
+    )
