@@ -91,7 +91,7 @@ def _kind(field: FieldInfo) -> str:
     kind = field.annotation
     if get_origin(kind) is Literal:
         return " or ".join(f"`{value}`" for value in get_args(kind))
-    if get_origin(kind) is dict:
+    if get_origin(kind) is dict or any(hasattr(part, "model_fields") for part in get_args(kind)):
         return "table"
     if kind == list[str]:
         return "list of texts (JSON in a variable)"
