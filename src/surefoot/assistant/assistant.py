@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import locale
 import secrets
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from surefoot.assistant.handle import RunHandle, RunResult
+from surefoot.assistant.brief import BRIEF, KIND, Brief, brief_of, set_terms
+from surefoot.assistant.handle import RunHandle, RunResult, result_of
 from surefoot.assistant.opened import Models, Servers, check_journal, idle_policies
 from surefoot.assistant.turn import Turn
 from surefoot.assistant.undoing import Undoing
-from surefoot.errors import InputError, StateError, StorageError, SurefootError
+from surefoot.assistant.work import check_may_resume, work
+from surefoot.errors import InputError
 from surefoot.events import EventType
 from surefoot.journal.owner import current_owner
-from surefoot.journal.types import FINAL, Journal, Run, RunStatus
+from surefoot.journal.types import Journal, Run, RunStatus
 from surefoot.models.types import LanguageModel, Message
-from surefoot.planning.outline import Outline
 from surefoot.running import lifecycle
 from surefoot.running.budget import Budget, default_limits
 from surefoot.running.session import Session
+from surefoot.running.steps import Steps
 from surefoot.running.undo import UndoReport
 from surefoot.settings import Settings, load_settings
 from surefoot.tools.catalogue import Catalogue
@@ -126,10 +127,32 @@ class Assistant:
         """
         from surefoot.flows.detection import mask_found
 
-        dialogue, now, masked = self.dialogue, self._clock(), mask_found(text)
-        return self._held(
-            RunHandle(lambda handle: self._ask(handle, text, dialogue, now, masked), self._decide)
+        masked = mask_found(text)
+        run = self._new_run(text, "ask", self._clock(), {"dialogue": self.dialogue})
+        return self._held(RunHandle(lambda handle: self._start(handle, run, masked), self._decide))
+
+    def work(
+        self, brief: Brief, *, run: str = "", steps: Steps | None = None, actor: Actor | None = None
+    ) -> RunHandle:
+        """Start a run on terms of its own, outside any conversation.
+
+        A model with tool calls works in the loop at once; another one plans an outline, as for a request.
+
+        Args:
+            brief: the terms.
+            run: its id, 16 hex digits; empty makes one.
+            steps: what its model and tool calls go through, in place of the journal alone.
+            actor: in whose name its calls are made; None: the assistant's.
+
+        Raises (from the handle):
+            InputError: the goal is empty.
+            StorageError: the journal cannot be written.
+        """
+        made = self._new_run(
+            brief.goal, KIND, self._clock(), {**brief.tags, BRIEF: brief.to_dict()}, brief.zone
         )
+        made = made.with_(id=run or made.id, actor=actor or made.actor)
+        return self._held(RunHandle(lambda handle: self._start(handle, made, steps=steps), self._decide))
 
     def resume(self, run: str) -> RunHandle:
         """Go on with a run that was interrupted or approved. What is done is not done again.
@@ -145,60 +168,52 @@ class Assistant:
         self._handles = {one for one in self._handles if not one.over} | {handle}
         return handle
 
-    async def _ask(
-        self, handle: RunHandle, text: str, dialogue: str, now: datetime, masked: Sequence[str]
-    ) -> RunResult:
-        if not text.strip():
-            raise InputError("The request is empty.", "Say what you want.")
-        journal = await self.journal()
-        run = lifecycle.new_run(
-            text,
-            kind="ask",
+    def _new_run(self, goal: str, kind: str, now: datetime, extra: Mapping[str, Any], zone: str = "") -> Run:
+        return lifecycle.new_run(
+            goal,
+            kind=kind,
             actor=self._actor,
             now=now,
-            zone=self.settings.zone_name,
+            zone=zone or self.settings.zone_name,
             language=self.language,
             owner=current_owner(),
-            extra={"dialogue": dialogue},
+            extra=extra,
         )
-        events = [(EventType.RUN_CREATED, {"goal": text, "kind": "ask"})]
+
+    async def _start(
+        self, handle: RunHandle, run: Run, masked: Sequence[str] = (), steps: Steps | None = None
+    ) -> RunResult:
+        if not run.goal.strip():
+            raise InputError("The request is empty.", "Say what you want.")
+        journal = await self.journal()
+        events = [(EventType.RUN_CREATED, {"goal": run.goal, "kind": run.kind})]
         if masked:
             events.append((EventType.NOTICE, {"text": MASKED.format(kinds=", ".join(masked))}))
         with lifecycle.working_on(run.id):
-            run = await lifecycle.settled(journal.create_run(run, events))
-            session = self._session(run, journal)
+            session = self._session(await lifecycle.settled(journal.create_run(run, events)), journal)
+            session.steps = steps or session.steps
             handle.begin(session)
             session.told(events)
-            return await self._work(session, self._begin(session))
+            return await work(session, self._begin(session), lambda: self._turn(session))
 
     async def _resume(self, handle: RunHandle, name: str) -> RunResult:
         journal = await self.journal()
         await journal.release_dead()
         run = await journal.find_run(name)
-        await self._check_may_resume(run, journal)
-        if run.kind == "ask":
+        await check_may_resume(run, journal)
+        undoing = run.kind in {"undo", "redo"}
+        if not undoing:
             await (await self.model()).capabilities()  # without a model the run stays as it is
         with lifecycle.working_on(run.id):
             run = await lifecycle.settled(journal.claim(run.id, current_owner()))
             session = self._session(run, journal)
-            if run.kind == "ask":
-                return await self._work(session, self._take_up(session, handle))
+            if not undoing:
+                return await work(session, self._take_up(session, handle), lambda: self._turn(session))
             await self._undoing(journal).go_on(session, handle.begin)
             return await result_of(journal, session.run)
 
-    async def _check_may_resume(self, run: Run, journal: Journal) -> None:
-        if run.status in FINAL:
-            raise StateError(f"Run {run.id} is {run.status}: there is nothing to go on with.", "Ask again.")
-        waiting = [call for call in await journal.calls(run.id) if call.status == "waiting"]
-        if waiting:
-            raise StateError(
-                f"Run {run.id} waits for you to agree to call {waiting[0].ordinal} ({waiting[0].tool}).",
-                f"surefoot approve {run.id[:8]}, or surefoot decline {run.id[:8]}.",
-                run=run.id,
-            )
-
     async def _begin(self, session: Session) -> None:
-        session.catalogue = await self.open_tools()  # within a run they stay as they are now
+        set_terms(session, await self.open_tools())  # within a run they stay as they are now
         await self._tell_of_servers(session)
         for name in idle_policies(self.settings, self.catalogue):
             text = f"The settings name {name!r} in `policy`, and no tool, kit or effect is called that."
@@ -208,38 +223,18 @@ class Assistant:
         await session.tell(*[(EventType.NOTICE, {"text": text}) for text in self.tool_notices()])
 
     async def _take_up(self, session: Session, handle: RunHandle) -> None:
-        session.catalogue = await self.open_tools()
+        set_terms(session, await self.open_tools())
         await session.load()
         await self._tell_of_servers(session)
         await session.set(status=RunStatus.RUNNING)
         handle.begin(session)
 
-    async def _work(self, session: Session, beginning: Coroutine[Any, Any, None]) -> RunResult:
-        try:
-            await beginning
-            turn = await self._turn(session)
-            await turn.take()
-        except asyncio.CancelledError:
-            await asyncio.shield(session.rest(RunStatus.CANCELLED))
-            raise
-        except StorageError:
-            with contextlib.suppress(StorageError):  # else it is found so once this process has ended
-                await session.rest(RunStatus.INTERRUPTED)
-            raise
-        except SurefootError as error:
-            await session.rest(RunStatus.FAILED, error=error.to_dict())
-        except Exception as error:
-            await session.rest(
-                RunStatus.FAILED, error=SurefootError(f"A fault of Surefoot: {error!r}").to_dict()
-            )
-            raise
-        return await result_of(session.journal, session.run)
-
     async def _turn(self, session: Session) -> Turn:
         model = await self.model()
         planner = await self._models.planner()
         local = (await model.capabilities()).local
-        session.budget.limits = default_limits(local=local).with_settings(self.settings.limits)
+        brief, limits = brief_of(session.run), default_limits(local=local).with_settings(self.settings.limits)
+        session.budget.limits = brief.bounded(limits) if brief else limits
         messages = await session.journal.messages(
             session.run.context.get("dialogue", ""), limit=DIALOGUE_MESSAGES
         )
@@ -302,15 +297,7 @@ class Assistant:
 
     async def draft(self, text: str, catalogue: Catalogue | None = None) -> Session:
         """A session for a plan that is only looked at (`planned`): its run stands in no journal."""
-        run = lifecycle.new_run(
-            text,
-            kind="plan",
-            actor=self._actor,
-            now=self._clock(),
-            zone=self.settings.zone_name,
-            language=self.language,
-            owner=current_owner(),
-        )
+        run = self._new_run(text, "plan", self._clock(), {})
         session = self._session(run, await self.journal())
         session.catalogue = catalogue or self.catalogue
         return session
@@ -337,6 +324,10 @@ class Assistant:
             self._database = Database(self.settings.database_url)
             self._journal = SqlJournal(self._database)
         return self._journal
+
+    def now(self) -> datetime:
+        """This moment, by the assistant's clock."""
+        return self._clock()
 
     async def model(self) -> LanguageModel:
         """The model that answers, opened when first needed."""
@@ -379,15 +370,3 @@ class Assistant:
 
     def _undoing(self, journal: Journal) -> Undoing:
         return Undoing(journal, self.catalogue, self.settings, self._services, self._clock, self.language)
-
-
-async def result_of(journal: Journal, run: Run) -> RunResult:
-    """What a run came to so far, from the journal."""
-    from surefoot.models.types import Usage
-
-    usage = Usage()
-    model_calls = await journal.model_calls(run.id)
-    for entry in model_calls:
-        usage += Usage(**entry.completion["usage"])
-    outline = Outline.from_list(run.context.get("outline", ()))
-    return RunResult(run, outline, tuple(await journal.calls(run.id)), usage, len(model_calls))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from surefoot.errors import MisuseError, PolicyDeniedError, SurefootError, error_from_dict
 from surefoot.events import Event
-from surefoot.journal.types import Call, CallStatus, Run, RunStatus
+from surefoot.journal.types import Call, CallStatus, Journal, Run, RunStatus
 from surefoot.models.types import Usage
 from surefoot.planning.outline import Outline
 from surefoot.running.session import Session
@@ -197,3 +197,13 @@ class RunHandle:
     def over(self) -> bool:
         """Nobody works on it any more."""
         return self._task.done()
+
+
+async def result_of(journal: Journal, run: Run) -> RunResult:
+    """What a run came to so far, from the journal."""
+    usage = Usage()
+    model_calls = await journal.model_calls(run.id)
+    for entry in model_calls:
+        usage += Usage(**entry.completion["usage"])
+    outline = Outline.from_list(run.context.get("outline", ()))
+    return RunResult(run, outline, tuple(await journal.calls(run.id)), usage, len(model_calls))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from surefoot.assistant.answer import Told, data_parts, recent, today
+from surefoot.assistant.brief import Brief
 from surefoot.assistant.options import options_now
 from surefoot.assistant.router import Router
 from surefoot.events import EventType
@@ -36,7 +37,7 @@ class Handed:
     """What a turn hands over.
 
     `offered` are the router's tools; those that the plan names are added. `known` are lines about what the person has,
-    for a model that does not look first. `todo` is the plan without its memory steps,
+    for a model that does not look first. `brief` are the run's own terms. `todo` is the plan without its memory steps,
     empty where there is none; `reports` say what became of its steps so far.
     """
 
@@ -47,6 +48,7 @@ class Handed:
     dialogue: Sequence[Message] = ()
     memories: str = ""
     known: Sequence[str] = ()
+    brief: Brief | None = None
     todo: Outline = field(default_factory=Outline)
     reports: Sequence[StepReport] = ()
 
@@ -79,15 +81,17 @@ class Handed:
         plan = queries.format_plan_block(self.todo)
         there = "\n".join(f"- {line}" for line in self.known)
         known = [f"ALREADY THERE (data)\n{there}"] if there else []
+        system, data = (self.brief.system, self.brief.data) if self.brief else ("", ())
         parts = [
             today(self.session),
+            *data,
             *data_parts(told),
             *known,
             *([plan] if plan else []),
             f"REQUEST\n{told.query}",
         ]
         return (
-            Message("system", prompt("loop")),
+            Message("system", system or prompt("loop")),
             *recent(self.dialogue),
             Message("user", "\n\n".join(parts)),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot.assistant.answer import Told, answer_request, plain_answer, said
+from surefoot.assistant.brief import brief_of
 from surefoot.assistant.context import known_now
 from surefoot.assistant.handover import ENDED_BY, NO_TOOL_CALLS, Handed, left_undone, reports_of, tell_open
 from surefoot.assistant.memory import Memories, diary_entry, remember
@@ -56,6 +57,11 @@ class Turn:
     """The model that answers can call tools."""
     loops: bool = False
     """There is no plan to run: the request goes to the loop at once."""
+    phase: str = "prepare"
+    """Where it stands, for whoever is told of a failure."""
+
+    def __post_init__(self) -> None:
+        self.brief = brief_of(self.session.run)
 
     async def take(self) -> None:
         """From the request to the answer; leaves the run at rest.
@@ -65,6 +71,8 @@ class Turn:
         """
         capabilities = await self.model.capabilities()
         self.able, self.bound = capabilities.tools, capabilities.grammar
+        if self.brief and self.brief.data and not self.able:
+            self.dialogue = [Message("user", "\n\n".join(self.brief.data))]  # where plans and answers read it
         try:
             await self._plan()
             await self._remember()
@@ -83,7 +91,9 @@ class Turn:
     # --- plan ------------------------------------------------------------------------------------------------
 
     async def _plan(self) -> None:
-        session = self.session
+        session, self.phase = self.session, "plan"
+        if "outline" not in session.run.context and self.brief is not None and self.able:
+            await self._without_plan()
         if "outline" in session.run.context:
             self.outline = Outline.from_list(session.run.context["outline"])
             self._choose_way(session.run.context["no_plan"], short=session.run.context.get("short", False))
@@ -121,13 +131,20 @@ class Turn:
         data = {"steps": steps, "encoding": result.encoding, "failed": result.failed}
         await self.session.set((EventType.PLAN_MADE, data), context=context, status=RunStatus.RUNNING)
 
+    async def _without_plan(self) -> None:
+        """A run with terms of its own goes to the loop at once, where the model can call tools."""
+        offered = Router(list(self.session.catalogue)).route(self.session.run.goal, "").names
+        context = {**self.session.run.context, "outline": [], "no_plan": "", OFFERED: list(offered)}
+        await self.session.set(context=context, status=RunStatus.RUNNING)
+
     def _choose_way(self, no_plan: str, *, short: bool) -> None:
         """To the loop where there is nothing to run but something may have to be called; else say what was not done.
 
         `short`: too short to be planned, and a tool matches it all the same.
         """
         vague = queries.has_unresolved_tool_steps(self.outline)
-        self.loops = self.able and (bool(no_plan) or vague or short)
+        briefed = self.brief is not None and queries.is_empty(self.outline)
+        self.loops = self.able and (bool(no_plan) or vague or short or briefed)
         if self.able:
             return
         if no_plan:
@@ -146,8 +163,10 @@ class Turn:
 
     async def _remember(self) -> None:
         """Only when the plan asks for it; without a plan always, as if there were no planner."""
+        self.phase = "work"
         without_a_plan = queries.is_empty(self.outline) and bool(self.session.run.context["no_plan"])
-        if queries.requires_memory(self.outline) or without_a_plan:
+        wanted = queries.requires_memory(self.outline) or without_a_plan
+        if self.brief.memory if self.brief else wanted:
             topic = queries.memory_topic(self.outline)
             self.memories = await remember(self.session, self.model, self.session.run.goal, topic)
 
@@ -188,6 +207,7 @@ class Turn:
                 self.dialogue,
                 self.memories.text,
                 await self._known(),
+                self.brief,
                 self.todo,
                 self.planned,
             ).run()
@@ -229,6 +249,7 @@ class Turn:
         return (*self.planned, *looped)
 
     async def _answer(self) -> None:
+        self.phase = "answer"
         told = Told(self.session.run.goal, self.dialogue, self.memories.text, self.reports, self._left_over())
         incomplete = bool(told.not_done) or (self.report is not None and not self.report.done)
         request = answer_request(self.session, told, self.timeout)
@@ -270,7 +291,7 @@ class Turn:
         await session.end_turn(
             reply,
             messages=[message.to_dict() for message in messages],
-            diary=diary_entry(session, reply),
+            diary=None if self.brief and not self.brief.memory else diary_entry(session, reply),
             incomplete=incomplete,
             stopped_by=stopped_by or self._refused_by_limit(),
         )

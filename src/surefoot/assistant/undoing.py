@@ -23,6 +23,9 @@ from surefoot.tools.types import Actor
 
 PERSON = Actor("person", "me")
 
+ASKED = ("ask", "mission")
+"""Kinds of runs that are no undo of another."""
+
 
 @dataclass
 class Undoing:
@@ -36,12 +39,13 @@ class Undoing:
     language: str
 
     async def find(self, name: str) -> Run:
-        """The run that is meant; `last` is the last one that was asked for, not an undo."""
+        """The run that is meant; `last` is the last one that did something itself, not an undo."""
         await self.journal.release_dead()
         if name != "last":
             return await self.journal.find_run(name)
-        runs = await self.journal.runs(limit=1, kind="ask")
-        return runs[0] if runs else await self.journal.find_run(name)
+        runs = [run for kind in ASKED for run in await self.journal.runs(limit=1, kind=kind)]
+        newest = max(runs, key=lambda run: run.created_at or self.clock(), default=None)
+        return newest or await self.journal.find_run(name)
 
     async def preview(self, target: Run, *, force: bool, only: int | None) -> UndoReport:
         """What an undo would do; nothing is changed."""

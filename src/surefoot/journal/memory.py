@@ -90,7 +90,13 @@ class MemoryJournal:
         return await self._write(lambda change, _tx: state.set_run(change, run, events))
 
     async def end_turn(
-        self, run: Run, events: EventList, *, dialogue: str, messages: list[dict[str, Any]], diary: Memory
+        self,
+        run: Run,
+        events: EventList,
+        *,
+        dialogue: str,
+        messages: list[dict[str, Any]],
+        diary: Memory | None,
     ) -> Run:
         """Write a run's end, its messages and its diary entry at once."""
 
@@ -98,7 +104,8 @@ class MemoryJournal:
             written = state.set_run(change, run, events)
             if dialogue:
                 change.extend(self._state.messages, [(dialogue, dump(message)) for message in messages])
-            state.add_memory(change, diary)
+            if diary is not None:
+                state.add_memory(change, diary)
             return written
 
         return await self._write(end)

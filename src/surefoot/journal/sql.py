@@ -69,7 +69,13 @@ class SqlJournal:
         return written
 
     async def end_turn(
-        self, run: Run, events: EventList, *, dialogue: str, messages: list[dict[str, Any]], diary: Memory
+        self,
+        run: Run,
+        events: EventList,
+        *,
+        dialogue: str,
+        messages: list[dict[str, Any]],
+        diary: Memory | None,
     ) -> Run:
         """Write a run's end, its messages and its diary entry in one transaction."""
 
@@ -77,7 +83,8 @@ class SqlJournal:
             at = self._clock()
             written = sql_runs.change(tx, run, events, at)
             sql_calls.add_messages(tx, dialogue, run.id, messages if dialogue else [], at)
-            sql_calls.add_memory(tx, diary, at)
+            if diary is not None:
+                sql_calls.add_memory(tx, diary, at)
             return written
 
         written = await self._write(end)

@@ -198,9 +198,15 @@ class Journal(Protocol):
         ...
 
     async def end_turn(
-        self, run: Run, events: EventList, *, dialogue: str, messages: list[dict[str, Any]], diary: Memory
+        self,
+        run: Run,
+        events: EventList,
+        *,
+        dialogue: str,
+        messages: list[dict[str, Any]],
+        diary: Memory | None,
     ) -> Run:
-        """`set_run`, the turn's messages (none without a dialogue) and its diary entry, in one transaction.
+        """`set_run`, the turn's messages (none without a dialogue) and its diary entry (if any), in one transaction.
 
         A crash leaves all of it or nothing, so a resumed run never tells its turn twice.
         """

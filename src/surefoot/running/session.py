@@ -156,7 +156,13 @@ class Session:
         self.listeners.live(type_, data)
 
     async def end_turn(
-        self, reply: str, *, messages: list[dict[str, Any]], diary: Memory, incomplete: bool, stopped_by: str
+        self,
+        reply: str,
+        *,
+        messages: list[dict[str, Any]],
+        diary: Memory | None,
+        incomplete: bool,
+        stopped_by: str,
     ) -> None:
         """The run is done: its answer, its messages and its diary entry are written together."""
         reply = redaction.redact(
