@@ -95,7 +95,7 @@ def test_the_model_gets_names_and_the_guide(cli, answering):
     assert cli("flow", "plan", "Look at it", *NAMES, "--surface", "browser").code == 0
     (body,) = server.bodies(CHAT)
     assert "# Writing a flow" in body["messages"][0]["content"]
-    told = body["messages"][1]["content"]
+    told = body["messages"][-1]["content"]
     assert "web pages in the browser.\nShared facts: ${first name}.\nSecret facts: ${card number}." in told
 
 

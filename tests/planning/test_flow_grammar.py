@@ -17,6 +17,7 @@ from surefoot.flows.shape import shape_problems
 from surefoot.flows.steps import KINDS, SURFACES
 from surefoot.models.grammar import schema_grammar
 from surefoot.planning.flow_grammar import MAX_STEPS, bound_schema, flow_grammar
+from surefoot.planning.flow_hints import Hints
 
 PAGES, APPS = frozenset({"browser"}), frozenset({"desktop"})
 FACTS = FactNames(
@@ -181,10 +182,22 @@ def test_a_flow_begins_where_it_acts():
     assert not made.accepts(flow("look", app="Notepad"))
 
 
-def test_it_has_twenty_steps_at_most():
-    """One more is no sentence."""
+def test_it_has_so_many_steps_and_no_more():
+    """One more is no sentence: a small model that goes round in circles is stopped."""
     assert grammar().accepts(flow(*["look"] * (MAX_STEPS - 1)))
     assert not grammar().accepts(flow(*["look"] * MAX_STEPS))
+
+
+@given(seed=st.integers(0, 2**32), ranked=st.booleans(), stop=st.sampled_from(["", "paying"]))
+def test_a_hinted_sentence_is_a_flow_of_so_many_steps(seed, ranked, stop):
+    """Where the task names a host, ranks, or speaks of paying: it begins, holds and ends so."""
+    hints = Hints(("shop.example", "b.example"), ranked, stop)
+    data = json.loads(Grammar.parse(flow_grammar(FACTS, SURFACES, hints)).sentence(random.Random(seed)))
+    assert shape_problems(data) == []
+    assert len(data["steps"]) <= MAX_STEPS
+    assert data["steps"][0]["browse"].startswith(("https://shop.example", "https://b.example"))
+    assert any("pick" in step for step in data["steps"]) or not ranked
+    assert not stop or "stop_before" in data["steps"][-1]
 
 
 def test_it_stays_small():
