@@ -17,6 +17,7 @@ from sqlalchemy import Column, Integer, Text
 
 import surefoot.flows.vault
 import surefoot.journal.tables
+import surefoot.missions.tables
 import surefoot.storage.memories
 from surefoot.errors import StorageError
 from surefoot.storage import Database, metadata, sqlite, upgrade
@@ -25,6 +26,7 @@ from surefoot.tools.kits import tables as kit_tables
 NEEDED = [
     surefoot.flows.vault.facts,
     surefoot.journal.tables.runs,
+    surefoot.missions.tables.missions,
     surefoot.storage.memories.memories,
     kit_tables,
 ]
