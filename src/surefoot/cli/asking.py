@@ -26,24 +26,28 @@ Answer = Literal["yes", "no", "later"]
 class Asking:
     """Carries runs from their start to their end, with everything a person sees and is asked on the way."""
 
-    def __init__(self, cli: Cli, assistant: Assistant, *, as_json: bool = False) -> None:
+    def __init__(
+        self, cli: Cli, assistant: Assistant, *, as_json: bool = False, print_json: bool = True
+    ) -> None:
         self._cli = cli
         self._out = cli.out
         self._texts = cli.texts
         self._assistant = assistant
         self._as_json = as_json
+        self._print_json = print_json
         self._renderer = Renderer(cli.out, assistant.catalogue, answer=not as_json)
         self._start = time.monotonic()
 
     async def ask(self, text: str) -> int:
         """Run a request; the exit code."""
-        return await self._carry(self._assistant.ask(text))
+        return await self.carry(self._assistant.ask(text))
 
     async def go_on(self, run: str) -> int:
         """Go on with a run that was approved or interrupted; the exit code."""
-        return await self._carry(self._assistant.resume(run))
+        return await self.carry(self._assistant.resume(run))
 
-    async def _carry(self, handle: RunHandle) -> int:
+    async def carry(self, handle: RunHandle) -> int:
+        """Follow a run that was started to its end, with everything a person is asked; the exit code."""
         result = await self._follow(handle)
         while result.waiting and self._out.can_ask() and not self._as_json:
             if not await self._decided(result):
@@ -147,7 +151,7 @@ class Asking:
     async def _told(self, result: RunResult) -> int:
         journal = await self._assistant.journal()
         short = await journal.short_id(result.id)
-        if self._as_json:
+        if self._as_json and self._print_json:
             self._out.json({**result.to_dict(), "short": short})
         if result.error is not None and result.status == "failed":
             show(self._out, result.error.code, result.error.message, result.error.next_move)

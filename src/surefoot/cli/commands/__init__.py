@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from surefoot.cli.commands import (
+    agents,
     ask,
     chat,
     decide,
@@ -12,6 +13,7 @@ from surefoot.cli.commands import (
     facts,
     flow,
     flow_plan,
+    missions,
     models,
     plan,
     rows,
@@ -34,6 +36,8 @@ def register(app: typer.Typer) -> None:
     app.command("decline")(decide.decline)
     app.command("resume")(decide.resume)
     app.command("cancel")(decide.cancel)
+    app.add_typer(missions.app, name="missions")
+    app.add_typer(agents.app, name="agents")
     app.add_typer(rows.notes, name="notes")
     app.add_typer(rows.tasks, name="tasks")
     app.add_typer(rows.calendar, name="calendar")

@@ -100,8 +100,11 @@ def _run_line(cli: Cli, run: Run, before: str, status: str) -> list[Piece]:
 
 
 def goal_words(cli: Cli, run: Run) -> str:
-    """What was asked for; of an undo, what it took back."""
-    return run.goal if run.kind == "ask" else cli.texts(f"runs.{run.kind}", run=run.parent[:8])
+    """What was asked for, behind the title of a mission; of an undo, what it took back."""
+    if run.kind in {"undo", "redo"}:
+        return cli.texts(f"runs.{run.kind}", run=run.parent[:8])
+    title = run.context.get("brief", {}).get("title", "")
+    return f"{title}: {run.goal}" if title else run.goal
 
 
 def status_words(cli: Cli, run: Run, calls: list[Call]) -> str:
@@ -125,7 +128,7 @@ async def _show(cli: Cli, name: str, *, messages: bool, as_json: bool) -> int:
 
 async def messages_in(cli: Cli, assistant: Assistant, name: str, *, as_json: bool = False) -> int:
     """The conversation of one run with its models; the exit code."""
-    from surefoot.assistant.assistant import result_of
+    from surefoot.assistant.handle import result_of
     from surefoot.cli import conversation
     from surefoot.cli.session import find
 
@@ -152,7 +155,7 @@ async def messages_in(cli: Cli, assistant: Assistant, name: str, *, as_json: boo
 
 async def show_in(cli: Cli, assistant: Assistant, name: str, *, as_json: bool = False) -> int:
     """One run with an assistant that is open; the exit code."""
-    from surefoot.assistant.assistant import result_of
+    from surefoot.assistant.handle import result_of
     from surefoot.cli.session import find
 
     journal = await assistant.journal()
