@@ -111,6 +111,9 @@ class Cadence:
 
     def _check_cron(self) -> None:
         if self.kind == "cron":
+            if not isinstance(self.cron, str):
+                raise _bad(f"cron is {self.cron!r}.", "Give a text such as 0 9 * * 1-5.", repr(self.cron))
+            object.__setattr__(self, "cron", " ".join(self.cron.upper().split()))
             check_cron(self.cron)
 
     def to_dict(self) -> dict[str, Any]:
