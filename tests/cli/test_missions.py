@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
 from surefoot import tool
@@ -296,3 +300,17 @@ def test_german(cli, monkeypatch):
     assert "aktiv" in cli("missions", "list").out
     assert "nächstes Mal" in cli("missions", "list").out
     assert "Eine Mission jetzt ausführen" in cli("missions", "run", "--help").out
+
+
+def test_the_commands_of_the_page_work(cli):
+    """Every command that docs/missions.md shows, in its order, on the same data."""
+    page = (
+        (Path(__file__).parents[2] / "docs" / "missions.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    )
+    commands = re.findall(r"^\$ surefoot (.*)$", page, re.MULTILINE)
+    assert len(commands) >= 8
+    cli.answers(always="Nothing to do.")
+    for command in commands:
+        words = shlex.split(command.replace("--execution 3", "--execution 1"))
+        ran = cli(*words)
+        assert ran.code == 0, (command, ran.err)

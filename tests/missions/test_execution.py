@@ -21,6 +21,8 @@ from surefoot.journal.types import RunStatus
 from surefoot.missions import execute, executions, store
 from surefoot.missions.execution import settle, start
 from surefoot.models.types import Capabilities, Usage
+from surefoot.running import lifecycle
+from surefoot.running.steps import JournalSteps
 from surefoot.storage import Database
 
 from .support import ME, NOW, agent, assistant, call, mission, titles, write
@@ -357,6 +359,51 @@ async def test_an_execution_that_waits_in_a_queue_is_left_alone():
         assert await settle(await ours.journal()) == []
         with pytest.raises(StateError, match="queued"):
             await execute(ours, made)
+
+
+async def test_an_execution_of_a_queue_is_taken_once():
+    """By the first who can do it, under the run's id that it was given; a second one gets nothing to do."""
+    model = milk()
+    async with assistant(model) as ours:
+        made = await mission(ours)
+        queued = {
+            "occurrence": "x",
+            "run": "feedfeedfeedfeed",
+            "actor": ME,
+            "owner": "",
+            "now": NOW,
+            "zone": "UTC",
+        }
+        again = {**queued, "run": "another"}
+        first = await write(ours, lambda tx: executions.begin_execution(tx, made.id, **queued))
+        assert not (await write(ours, lambda tx: executions.begin_execution(tx, made.id, **again))).new
+        one, other = await asyncio.gather(*(start(ours, made, occurrence="x") for _ in range(2)))
+        assert {one.execution.id, other.execution.id} == {first.execution.id}
+        handles = [handle for handle in (one.handle, other.handle) if handle is not None]
+        assert [(await handle).status for handle in handles] == [RunStatus.DONE]
+
+
+async def test_every_call_of_an_execution_is_a_step():
+    """Whoever hands in steps sees each model call and each tool call once, and again when the run is resumed."""
+
+    class Kept(JournalSteps):
+        def __init__(self):
+            self.keys = []
+
+        async def run(self, key, recall, work):
+            self.keys.append(key)
+            return await super().run(key, recall, work)
+
+    kept, again = Kept(), Kept()
+    model = ScriptedModel([call("send_mail", to="anna")], "Sent.")
+    async with assistant(model, send_mail) as ours:
+        owner = await agent(ours, memory=False)
+        waits = await execute(ours, await mission(ours, kits=(), agent=owner.id), steps=kept)
+        assert kept.keys == ["round.1", "round.1/0"]
+        await lifecycle.approve(await ours.journal(), await (await ours.journal()).run(waits.id), None, ME)
+        assert (await ours.resume(waits.id, steps=again)).status is RunStatus.DONE
+        assert again.keys == ["round.1", "round.1/0", "round.2"]
+        assert sent == ["anna"]
 
 
 async def test_an_execution_that_cannot_be_started_has_failed():

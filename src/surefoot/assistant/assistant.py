@@ -154,14 +154,16 @@ class Assistant:
         made = made.with_(id=run or made.id, actor=actor or made.actor)
         return self._held(RunHandle(lambda handle: self._start(handle, made, steps=steps), self._decide))
 
-    def resume(self, run: str) -> RunHandle:
+    def resume(self, run: str, *, steps: Steps | None = None) -> RunHandle:
         """Go on with a run that was interrupted or approved. What is done is not done again.
+
+        `steps`: what its calls go through, in place of the journal alone.
 
         Raises (from the handle):
             StateError: it is final, still waits for a person, or somebody works on it.
             NotFoundError: there is no such run.
         """
-        return self._held(RunHandle(lambda handle: self._resume(handle, run), self._decide))
+        return self._held(RunHandle(lambda handle: self._resume(handle, run, steps), self._decide))
 
     def _held(self, handle: RunHandle) -> RunHandle:
         """A run goes on when its handle is dropped, and ends with the assistant."""
@@ -196,7 +198,7 @@ class Assistant:
             session.told(events)
             return await work(session, self._begin(session), lambda: self._turn(session))
 
-    async def _resume(self, handle: RunHandle, name: str) -> RunResult:
+    async def _resume(self, handle: RunHandle, name: str, steps: Steps | None) -> RunResult:
         journal = await self.journal()
         await journal.release_dead()
         run = await journal.find_run(name)
@@ -207,6 +209,7 @@ class Assistant:
         with lifecycle.working_on(run.id):
             run = await lifecycle.settled(journal.claim(run.id, current_owner()))
             session = self._session(run, journal)
+            session.steps = steps or session.steps
             if not undoing:
                 return await work(session, self._take_up(session, handle), lambda: self._turn(session))
             await self._undoing(journal).go_on(session, handle.begin)

@@ -25,7 +25,7 @@ from surefoot.missions.executions import Begun
 from surefoot.missions.prompt import LAST, data_parts, system_prompt
 from surefoot.missions.types import Agent, Execution, Mission, Phase
 from surefoot.models.types import Usage
-from surefoot.running.steps import JournalSteps
+from surefoot.running.steps import JournalSteps, Steps
 from surefoot.tools.types import Actor
 
 if TYPE_CHECKING:
@@ -61,7 +61,12 @@ class Started:
 
 
 async def execute(
-    assistant: Assistant, mission: Mission | str, *, occurrence: str = "", actor: Actor = SUREFOOT
+    assistant: Assistant,
+    mission: Mission | str,
+    *,
+    occurrence: str = "",
+    actor: Actor = SUREFOOT,
+    steps: Steps | None = None,
 ) -> Execution:
     """Run a mission once, to its end or to a call that waits for a person.
 
@@ -72,6 +77,7 @@ async def execute(
         mission: the mission, or its full id.
         occurrence: key of the occurrence it is for; one that was begun before is not run again. Empty: by hand.
         actor: who starts it.
+        steps: what its model and tool calls go through; None: the journal alone.
 
     Returns:
         The execution as it stands; `failed` names the phase, `cancelled` when its mission or agent was paused.
@@ -82,7 +88,7 @@ async def execute(
         StorageError: the database cannot be written.
         asyncio.CancelledError: the caller was cancelled; the execution is cancelled with it.
     """
-    started = await start(assistant, mission, occurrence=occurrence, actor=actor)
+    started = await start(assistant, mission, occurrence=occurrence, actor=actor, steps=steps)
     if started.handle is None:
         return started.execution
     journal = await assistant.journal()
@@ -105,20 +111,25 @@ async def _ended(journal: Journal, started: Started) -> None:
 
 
 async def start(
-    assistant: Assistant, mission: Mission | str, *, occurrence: str = "", actor: Actor = SUREFOOT
+    assistant: Assistant,
+    mission: Mission | str,
+    *,
+    occurrence: str = "",
+    actor: Actor = SUREFOOT,
+    steps: Steps | None = None,
 ) -> Started:
     """The same without waiting: follow the handle, then call `settle`. Raises like `execute`."""
     mission_id = mission if isinstance(mission, str) else mission.id
     journal = await assistant.journal()
     await settle(journal)
-    run, now = secrets.token_hex(8), assistant.now()
+    new, now = secrets.token_hex(8), assistant.now()
 
     def begin(tx: Connection | None) -> tuple[Begun, list[Execution]]:
         begun = executions.begin_execution(
             open_tx(tx),
             mission_id,
-            occurrence=occurrence or f"{BY_HAND}{run}",
-            run=run,
+            occurrence=occurrence or f"{BY_HAND}{new}",
+            run=new,
             actor=actor,
             owner=current_owner(),
             now=now,
@@ -131,12 +142,13 @@ async def start(
     begun, before = await journal.transact(begin)
     if not begun.new:
         return Started(begun.execution, None)
+    run = begun.execution.id
     try:
         recent = [await _as_it_is_now(journal, one) for one in before]
         handle = assistant.work(
             brief_for(begun, recent),
             run=run,
-            steps=HaltingSteps(journal, run),
+            steps=HaltingSteps(journal, run, steps),
             actor=Actor("mission", mission_id),
         )
     except SurefootError as error:
@@ -173,12 +185,19 @@ def _left(agent: Agent, begun: Begun) -> dict[str, float]:
     return found
 
 
-class HaltingSteps(JournalSteps):
-    """A run goes no further than the call it is at when its mission or agent is paused."""
+class HaltingSteps:
+    """A run goes no further than the call it is at when its mission or agent is paused.
 
-    def __init__(self, journal: Journal, run: str) -> None:
+    Args:
+        journal: where missions and agents are looked up.
+        run: id of the run.
+        inner: what the steps go through otherwise; None: the journal alone.
+    """
+
+    def __init__(self, journal: Journal, run: str, inner: Steps | None = None) -> None:
         self._journal = journal
         self._run = run
+        self._inner = inner or JournalSteps()
 
     async def run(
         self, key: str, recall: Callable[[], Awaitable[T | None]], work: Callable[[], Awaitable[T]]
@@ -192,7 +211,7 @@ class HaltingSteps(JournalSteps):
                 raise asyncio.CancelledError(why)
             return await work()
 
-        return await super().run(key, recall, unless_halted)
+        return await self._inner.run(key, recall, unless_halted)
 
 
 # --- what it came to -----------------------------------------------------------------------------------------

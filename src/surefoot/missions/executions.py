@@ -62,7 +62,8 @@ def begin_execution(
 ) -> Begun:
     """Take a mission for one execution: from here on nobody else runs it until this one has ended.
 
-    An occurrence that was begun before is given back as it is: asked twice, it is executed once.
+    An occurrence that was begun before is given back as it is: asked twice, it is executed once. One that was begun
+    without an owner waits in a queue, and is taken by the first who has one.
 
     Args:
         tx: the open transaction; mission and agent are locked in it.
@@ -70,7 +71,7 @@ def begin_execution(
         occurrence: its key.
         run: id of the run that will do it.
         actor: who starts it.
-        owner: the process that will do it (`journal.owner`).
+        owner: the process that will do it (`journal.owner`); empty: it waits in a queue.
         now: this moment.
         zone: whose days the agent's daily limits count in.
 
@@ -84,7 +85,7 @@ def begin_execution(
     used = used_on_day(tx, agent.id, now, zone) if agent else Used()
     before = _first(tx, select(EXECUTIONS).where(_C.mission == mission_id, _C.occurrence == occurrence))
     if before is not None:
-        return Begun(before, mission, agent, used, new=False)
+        return Begun(before, mission, agent, used, new=_taken(tx, before, owner))
     _check_may_begin(tx, mission)
     if agent is not None:
         _check_agent(tx, agent, used)
@@ -97,6 +98,12 @@ def begin_execution(
         )
     )  # fmt: skip
     return Begun(get(tx, run), mission, agent, used)
+
+
+def _taken(tx: Connection, execution: Execution, owner: str) -> bool:
+    """It waited in a queue, and is this owner's now."""
+    waiting = (_C.id == execution.id, _C.status == "queued", _C.owner == "")
+    return bool(owner) and tx.execute(update(EXECUTIONS).where(*waiting).values(owner=owner)).rowcount == 1
 
 
 def _check_may_begin(tx: Connection, mission: Mission) -> None:
