@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -21,7 +22,7 @@ from surefoot.planning.flow_questions import asked_too, questions_of
 PAGES, APPS = frozenset({"browser"}), frozenset({"desktop"})
 EXAMPLES = flow_examples()
 EACH = pytest.mark.parametrize("one", EXAMPLES, ids=[example.goal[:32] for example in EXAMPLES])
-WANTED = {"en": 20, "de": 12, "hi": 8, "ja": 8}
+WANTED = {"en": 21, "de": 13, "hi": 8, "ja": 8}
 ALIKE = 80
 """Of 100: goals above are one task in two wordings."""
 ASKED = {"phone": "phone", "telefon": "phone", "email": "email"}
@@ -80,8 +81,12 @@ def test_an_example_keeps_what_its_goal_says(one):
 
 @EACH
 def test_an_example_can_be_written_under_its_own_grammar(one):
-    """Layout, names and lengths: a model that is bound could not follow another."""
-    grammar = Grammar.parse(flow_grammar(one.facts, one.surfaces, hints_of(one.goal)))
+    """Layout, names and lengths: a model that is bound could not follow another.
+
+    Without the values that are written for a small model at once; an author spreads them over the page.
+    """
+    hints = replace(hints_of(one.goal), asked=(), saved="", read=False)
+    grammar = Grammar.parse(flow_grammar(one.facts, one.surfaces, hints))
     assert grammar.accepts(one.flow)
     assert json.dumps(flow(one), ensure_ascii=False) == one.flow
 
@@ -125,7 +130,7 @@ def test_an_example_speaks_the_language_of_its_goal(one):
 
 
 def test_the_languages_have_their_share():
-    """Forty-eight in all."""
+    """Fifty in all."""
     counts = dict.fromkeys(WANTED, 0)
     for one in EXAMPLES:
         counts[language(one.goal)] += 1

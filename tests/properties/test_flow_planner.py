@@ -19,6 +19,7 @@ from surefoot.flows.facts import Facts
 from surefoot.flows.steps import SURFACES
 from surefoot.models.types import Capabilities
 from surefoot.planning.flow_grammar import flow_grammar
+from surefoot.planning.flow_hints import hints_of
 from surefoot.planning.flow_planner import FlowPlanner
 from surefoot.planning.flow_questions import asked_too
 from surefoot.redaction import secrets
@@ -112,6 +113,6 @@ def test_what_a_bound_model_writes_has_the_shape_of_a_flow(seed):
             problems = error.details["problems"]
         codes = {problem["code"] for problem in problems if "a second time" not in problem["message"]}
         assert not codes & {"no_flow", "unknown_step", "wrong_type", "blank", "too_long"}
-        assert model.requests[0].grammar == flow_grammar(facts, SURFACES)
+        assert model.requests[0].grammar == flow_grammar(facts, SURFACES, hints_of("Do it"))
 
     asyncio.run(run())

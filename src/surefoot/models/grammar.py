@@ -233,4 +233,5 @@ __all__ = [
     "lines_grammar",
     "literal",
     "schema_grammar",
+    "spans_rule",
 ]

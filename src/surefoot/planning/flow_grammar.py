@@ -11,13 +11,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from surefoot.flows.detection import is_payment
 from surefoot.flows.facts import FactNames
 from surefoot.flows.steps import BROWSER, KINDS, Kind, Part, PartType
-from surefoot.models.grammar import RuleBook, json_literal, literal
-from surefoot.planning.flow_hints import Hints
+from surefoot.models.grammar import RuleBook, json_literal, literal, spans_rule
+from surefoot.planning.flow_hints import Hints, form_facts
 
 MAX_STEPS: Final = 20
 """Steps of a plan; a task for a person's evening has 6 on average and 12 at most."""
+MAX_SECRETS: Final = 3
+"""Secrets of one kind that are all meant when they are given; of more, the flow picks."""
+PAYING: Final = "paying"
+MAX_FREE: Final = 9
+"""Steps of a small model's plan beside those that the task asks for: with more room it wanders."""
+MAX_BEFORE: Final = 3
+"""Of them, in front of a step that must come."""
 MAX_INNER: Final = 6
 """Steps of a branch or of a loop's body."""
 MAX_SLOTS: Final = 12
@@ -58,6 +66,7 @@ class _Texts:
     rules: dict[PartType, str]
     slot: str
     value: str
+    criterion: str = ""
 
 
 def flow_grammar(facts: FactNames, surfaces: frozenset[str], hints: Hints = Hints()) -> str:
@@ -71,22 +80,87 @@ def flow_grammar(facts: FactNames, surfaces: frozenset[str], hints: Hints = Hint
         hints: where the task says to go, that it ranks, what it stops before: the flow begins, holds and ends so.
     """
     book = RuleBook()
-    texts = _texts(book, facts)
+    login, form, paid = (
+        (_secrets(facts, payment=False), form_facts(facts, hints), _secrets(facts, payment=True))
+        if hints.read and BROWSER in surfaces and not hints.app
+        else ([], [], [])
+    )
+    paid = paid if hints.stop == PAYING else []
+    texts = _texts(book, facts, [*login, *form, *paid])
     kinds = [kind for kind in KINDS.values() if not kind.surface or kind.surface in surfaces]
     inner = book.add("inner", " | ".join(_step(kind, texts, "") for kind in kinds if not _nests(kind)))
     body = f'"[" {inner} (", " {inner}){{0,{MAX_INNER - 1}}} "]"'
-    step = book.add("step", " | ".join(_step(kind, texts, book.add("steps", body)) for kind in kinds))
+    ways = [_step(kind, texts, book.add("steps", body)) for kind in kinds if not _is_placed(kind, hints)]
+    step = book.add("step", " | ".join(ways))
     heads = [_head(kind, texts) for kind in kinds if kind.surface]
     if hints.hosts and BROWSER in surfaces:
         begun = replace(texts, rules={**texts.rules, PartType.ADDRESS: _hosts(hints)})
         heads = [_head(kind, begun) for kind in kinds if kind.surface == BROWSER]
-    some = f'(", " {step}){{0,{MAX_STEPS // 2}}}'
-    parts = [some]
+    elif hints.app and surfaces - {BROWSER}:
+        begun = replace(texts, rules={**texts.rules, PartType.APP: json_literal(hints.app)})
+        heads = [_head(kind, begun) for kind in kinds if kind.surface not in ("", BROWSER)]
+    room = MAX_FREE if hints.read else MAX_STEPS - 1 - hints.ranked - bool(hints.stop)
+    some = f'(", " {step}){{0,{room}}}'
     if hints.ranked:
-        parts += [f'", " {_step(KINDS["pick"], texts, "")}', some]
+        before = MAX_BEFORE if hints.read else room // 2
+        pick = _step(KINDS["pick"], _picking(book, texts, hints), "")
+        some = f'(", " {step}){{0,{before}}} ", " {pick} (", " {step}){{0,{room - before}}}'
+    parts = [] if not login else [f'", " {texts.rules[PartType.TEXT]}', *_entering(_places(login), texts)]
+    if hints.read and BROWSER in surfaces and not hints.app:
+        parts += _entering(hints.asked, texts, facts)
+    parts += [some, *_entering(_places(form), texts)]
+    if hints.saved and surfaces - {BROWSER}:
+        parts += [*_entering([hints.saved], texts), f'", " {texts.rules[PartType.TEXT]}']
     if hints.stop:
-        parts.append(f'", " {_step(KINDS["stop_before"], texts, "")}')
+        parts += [*_entering(_places(paid), texts), f'", " {_step(KINDS["stop_before"], texts, "")}']
     return book.text(f'({" | ".join(heads)}) {" ".join(parts)} "]}}"')
+
+
+def _is_placed(kind: Kind, hints: Hints) -> bool:
+    """Steps of this kind stand where the task wants them, and nowhere else: a small model would write them again."""
+    return hints.read and (
+        (kind.name == "stop_before" and bool(hints.stop)) or (kind.name == "pick" and hints.ranked)
+    )
+
+
+def _picking(book: RuleBook, texts: _Texts, hints: Hints) -> _Texts:
+    """A criterion in the words of the task, where there is one."""
+    span = spans_rule(book, [hints.goal]) if hints.read else ""
+    if not span:
+        return texts
+    return replace(texts, criterion=book.add("criterion", rf'"\"" {span} "\""'))
+
+
+def _entering(values: Sequence[str], texts: _Texts, facts: FactNames | None = None) -> Iterable[str]:
+    """One `enter` with exactly these values; none where there are none. No field of it is called as a fact is."""
+    if values:
+        slot = _not_beginning(facts.all) if facts else texts.slot
+        pairs = ' ", " '.join(f'{slot} ": " {json_literal(value)}' for value in values)
+        yield rf'", {{\"enter\": {{" {pairs} "}}}}"'
+
+
+def _not_beginning(names: Iterable[str]) -> str:
+    """A rule for a label that begins with other two letters than all of these names."""
+    seconds: dict[str, str] = {}
+    for name in names:
+        if name[:1].isalpha() and name[1:2].isalpha():
+            seconds[name[0].lower()] = seconds.get(name[0].lower(), "") + name[1].lower()
+    firsts = "".join(seconds)
+    ways = [f"[^{_UNSAID}\\x00-\\x40{firsts}{firsts.upper()}] char{{0,{MAX_LABEL - 2}}}"]
+    for first, barred in seconds.items():
+        both = "".join(dict.fromkeys((first, first.upper())))
+        ways.append(f"[{both}] [^{_UNSAID}\\x00-\\x1F{barred}{barred.upper()}] char{{0,{MAX_LABEL - 2}}}")
+    return rf'"\"" ({" | ".join(ways)}) "\""'
+
+
+def _places(names: Iterable[str]) -> list[str]:
+    return [f"${{{name}}}" for name in names]
+
+
+def _secrets(facts: FactNames, *, payment: bool) -> list[str]:
+    """Secrets that were given for this task, as far as they are so few that all of them must be meant."""
+    found = [name for name in facts.secret if is_payment(name) is payment]
+    return found if len(found) <= MAX_SECRETS else []
 
 
 def _hosts(hints: Hints) -> str:
@@ -135,17 +209,19 @@ def _part(part: Part, texts: _Texts, steps: str) -> str:
     if part.type is PartType.SLOTS:
         pair = f'{texts.slot} ": " {texts.value}'
         return f'"{{" {pair} (", " {pair}){{0,{MAX_SLOTS - 1}}} "}}"'
-    return texts.rules[part.type]
+    return texts.criterion if part.key == "by" and texts.criterion else texts.rules[part.type]
 
 
 # --- texts and the names in them -----------------------------------------------------------------------------
 
 
-def _texts(book: RuleBook, facts: FactNames) -> _Texts:
+def _texts(book: RuleBook, facts: FactNames, placed: Sequence[str] = ()) -> _Texts:
+    """The texts of free steps: with any name but those `placed`, which stand where the task wants them."""
     first, char, line = book.add("first", _FIRST), book.add("char", _NEXT), book.add("line", _LINES)
-    free = _other(book, _INVENTED, facts.secret), _other(book, _STORED, facts.secret)
-    shared = book.add("name", _place(facts.shared, free))
-    anything = book.add("value-name", _place(facts.all, free))
+    barred = (*facts.secret, *placed)
+    free = _other(book, _INVENTED, barred), _other(book, _STORED, barred)
+    shared = book.add("name", _place([one for one in facts.shared if one not in placed], free))
+    anything = book.add("value-name", _place([one for one in facts.all if one not in placed], free))
 
     def text(hint: str, most: int, *names: str, chars: str = char) -> str:
         begin, more = " | ".join((first, *names)), " | ".join((chars, *names))

@@ -39,7 +39,7 @@ from surefoot.models.types import (
 )
 from surefoot.planning.flow_examples import nearest_examples
 from surefoot.planning.flow_grammar import bound_schema, flow_grammar
-from surefoot.planning.flow_hints import Hints, hints_of, lost
+from surefoot.planning.flow_hints import Hints, hints_of, lost, without_details
 from surefoot.planning.flow_plan import Attempt, FlowPlan, ModelUse, best_of, notes_of
 from surefoot.planning.flow_prompt import example_turns, flow_prefix, repair_text, task_turn, unread_text
 from surefoot.planning.flow_questions import asked_too, questions_of
@@ -111,7 +111,7 @@ class FlowPlanner:
         surfaces = frozenset(surfaces)
         _need_use(goal, facts, surfaces)
         kinds = mask_found(goal)
-        talk = _Talk(self, goal, facts, surfaces)
+        talk = _Talk(self, without_details(goal), facts, surfaces)
         attempts = await talk.attempts()
         best = best_of(attempts)
         if best is None:

@@ -14,7 +14,7 @@ from surefoot.models.types import Message
 from surefoot.planning._prompts import prompt
 from surefoot.planning.encodings import Prefix
 from surefoot.planning.flow_examples import FlowExample
-from surefoot.planning.flow_hints import Hints, hints_of
+from surefoot.planning.flow_hints import Hints, hints_of, without_details
 from surefoot.redaction import redact
 
 MAX_PROBLEMS: Final = 20
@@ -37,7 +37,7 @@ def example_turns(examples: Sequence[FlowExample]) -> list[Message]:
         message
         for one in examples
         for message in (
-            task_turn(one.goal, one.facts, one.surfaces, hints_of(one.goal)),
+            task_turn(without_details(one.goal), one.facts, one.surfaces, hints_of(one.goal)),
             Message("assistant", one.flow),
         )
     ]
