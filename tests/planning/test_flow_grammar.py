@@ -17,7 +17,7 @@ from surefoot.flows.shape import shape_problems
 from surefoot.flows.steps import KINDS, SURFACES
 from surefoot.models.grammar import schema_grammar
 from surefoot.planning.flow_grammar import MAX_STEPS, bound_schema, flow_grammar
-from surefoot.planning.flow_hints import Hints
+from surefoot.planning.flow_hints import Hints, hints_of
 
 PAGES, APPS = frozenset({"browser"}), frozenset({"desktop"})
 FACTS = FactNames(
@@ -245,3 +245,63 @@ def test_the_schema_refuses_too(steps):
     """The same limits."""
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"app": "browser", "steps": steps}, bound_schema(PAGES))
+
+
+# --- what a task wants stands where it wants it --------------------------------------------------------------
+
+
+def bound_to(goal, facts=None, surfaces=frozenset({"browser"})):
+    return Grammar.parse(flow_grammar(facts or FactNames(), surfaces, hints_of(goal)))
+
+
+def text_of(*steps, app="browser"):
+    return json.dumps({"app": app, "steps": list(steps)}, ensure_ascii=False)
+
+
+def test_what_is_looked_for_is_entered_at_once_and_the_stop_comes_last():
+    """The values are the task's, the fields the model's, and no field is called as a fact is."""
+    taken = bound_to("Get two tickets for Friday at a.example", FactNames(("email", "city")))
+    head = {"browse": "https://a.example"}
+    asked = {"enter": {"tickets": "two", "day": "Friday"}}
+    form = {"enter": {"mail": "${email}"}}
+    assert taken.accepts(text_of(head, asked, "choose seats", form, {"stop_before": "paying"}))
+    assert not taken.accepts(text_of(head, "choose seats", form, {"stop_before": "paying"}))
+    assert not taken.accepts(
+        text_of(head, {"enter": {"email": "two", "day": "Friday"}}, form, {"stop_before": "paying"})
+    )
+    assert not taken.accepts(text_of(head, asked, form))
+    assert not taken.accepts(text_of(head, asked, {"stop_before": "x"}, "y", form, {"stop_before": "paying"}))
+    assert not taken.accepts(
+        text_of(head, asked, {"enter": {"x": "${email}"}}, form, {"stop_before": "paying"})
+    )
+    assert not taken.accepts(text_of({"browse": "https://b.example"}, asked, form, {"stop_before": "paying"}))
+
+
+def test_secrets_of_a_login_come_first_and_those_of_a_payment_last():
+    """Each in one step of its own."""
+    facts = FactNames((), ("member password", "card number", "card code"))
+    taken = bound_to("Book a seat at a.example", facts)
+    login = {"enter": {"password": "${member password}"}}
+    card = {"enter": {"number": "${card number}", "code": "${card code}"}}
+    head, stop = {"browse": "https://a.example"}, {"stop_before": "paying"}
+    assert taken.accepts(text_of(head, "log in", login, "choose the seat", card, stop))
+    assert not taken.accepts(text_of(head, "choose the seat", card, stop))
+    assert not taken.accepts(text_of(head, "log in", login, "choose the seat", stop))
+
+
+def test_a_criterion_is_said_in_the_words_of_the_task():
+    """Not in those of an example."""
+    taken = bound_to("Find the best rated inn on a.example")
+    head = {"browse": "https://a.example"}
+    assert taken.accepts(text_of(head, "search", {"pick": {"from": "inns", "by": "best rated"}}))
+    assert not taken.accepts(text_of(head, "search", {"pick": {"from": "inns", "by": "cheapest"}}))
+    assert not taken.accepts(text_of(head, "search"))
+
+
+def test_a_document_is_opened_in_its_application_and_saved_under_its_name():
+    """The last two steps name the file and save it."""
+    taken = bound_to("Sort members.xlsx in Excel and save it as sorted.xlsx", None, frozenset({"desktop"}))
+    head, named = {"open": "Microsoft Excel"}, {"enter": {"file name": "sorted.xlsx"}}
+    assert taken.accepts(text_of(head, "sort", named, "save it", app="Microsoft Excel"))
+    assert not taken.accepts(text_of(head, "sort", "save it", app="Microsoft Excel"))
+    assert not taken.accepts(text_of({"open": "Calc"}, "sort", named, "save it", app="Calc"))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from surefoot.flows.facts import FactNames
-from surefoot.planning.flow_hints import MOST, Hints, hints_of, lost
+from surefoot.planning.flow_hints import MOST, Hints, form_facts, hints_of, lost, without_details
 
 NOTHING = Hints()
 NO_FACTS = FactNames()
@@ -155,3 +155,96 @@ def test_a_host_matters_in_the_browser_only():
 def test_what_is_told_holds_the_flow_in_any_script():
     """Words of other scripts are found where they stand."""
     assert json.dumps(codes(Hints(words=("さくら",)), flow("さくらを開く"))) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("goal", "app", "hosts"),
+    [
+        ("Make a PowerPoint with two slides", "Microsoft PowerPoint", ()),
+        ("Sort the list in Excel", "Microsoft Excel", ()),
+        ("वर्ड में एक आवेदन लिखो", "Microsoft Word", ()),
+        ("このパソコンのOutlookで送って", "Outlook", ()),
+        ("Leave a review on Tripadvisor", "", ("www.tripadvisor.com",)),
+        ("じゃらんで宿を探して", "", ("www.jalan.net",)),
+        ("Look on shop.example.com, not on Amazon", "", ("shop.example.com",)),
+        ("A word about wording", "", ()),
+    ],
+)
+def test_applications_and_sites_by_the_names_people_have_for_them(goal, app, hosts):
+    """A host that is written out wins; parts of other words are no names."""
+    hints = hints_of(goal)
+    assert (hints.app, hints.hosts) == (app, hosts)
+
+
+@pytest.mark.parametrize(
+    ("goal", "saved"),
+    [
+        ("Open members.xlsx, sort it and save it as sorted.xlsx", "sorted.xlsx"),
+        ("aavedan.docx नाम से सेव करो", "aavedan.docx"),
+        ("Öffne umsatz.csv, mach ein Diagramm nach Monaten und exportier es", ""),
+        ("Attach plan.pdf", ""),
+    ],
+)
+def test_the_file_that_the_work_ends_in(goal, saved):
+    """Named behind the verb, or right before it where the verb comes last."""
+    assert hints_of(goal).saved == saved
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "Put it into the basket, don't order it",
+        "ऑर्डर मत करना, बस कार्ट में डाल दो",
+        "カートに入れて、注文はしないで",
+    ],
+)
+def test_a_task_that_forbids_to_buy_needs_no_stop_for_it(goal):
+    """It says so itself."""
+    assert hints_of(goal).stop == ""
+
+
+def test_a_letter_is_asked_for_nothing_and_ranks_nothing():
+    """Its words belong into its text, and the newest mail is read, not ranked."""
+    hints = hints_of("Reply to the newest mail from Mara Lindqvist that Tuesday suits me")
+    assert (hints.asked, hints.ranked) == ((), False)
+    assert hints.words == ("Mara Lindqvist", "Tuesday")
+
+
+@pytest.mark.parametrize(
+    ("goal", "told"),
+    [
+        ("Reach me at jo.hartley@example.org.", "Reach me at ${email from the task}."),
+        ("連絡先は080-1234-5678で", "連絡先は${phone from the task}で"),
+        ("a@b.example or c@d.example", "${email from the task} or ${email 2 from the task}"),
+        ("from 10 to 12 April 2027, 120 Euro", "from 10 to 12 April 2027, 120 Euro"),
+    ],
+)
+def test_addresses_and_numbers_never_reach_a_model(goal, told):
+    """They are asked for by a name; days and sums stay."""
+    assert without_details(goal) == told
+
+
+def test_details_of_the_task_are_asked_for_by_name():
+    """They belong into the form, and are missed where no step enters them."""
+    hints = hints_of(without_details("Fill in the form, I am at 0171 392 0012"))
+    assert hints.details == ("phone from the task",)
+    assert form_facts(NO_FACTS, hints) == ["phone from the task"]
+    assert codes(hints, flow({"stop_before": "submitting"})) == ["task_facts"]
+
+
+def test_facts_that_nearly_every_form_asks_for():
+    """One of each kind; of two addresses neither, and nothing where no form is filled in."""
+    facts = FactNames(
+        ("First_Name", "E-Mail", "home address", "address", "shirt size", "氏名"), ("card number",)
+    )
+    assert form_facts(facts, Hints(stop="paying")) == ["First_Name", "E-Mail", "氏名"]
+    assert form_facts(facts, Hints(stop="sending")) == []
+
+
+def test_a_fact_of_somebody_whom_the_task_names_is_missed():
+    """Whatever the task is for."""
+    facts = FactNames(("dad's email", "mum's email"))
+    hints = hints_of("Please mail Dad the picture")
+    (problem,) = lost(hints, flow("the picture for Dad", {"stop_before": "sending"}), facts)
+    assert "${dad's email}" in problem.message
+    assert "mum" not in problem.message

@@ -87,6 +87,7 @@ class Meaning(Listener):
     # --- what is heard -------------------------------------------------------------------------------------------
 
     def text(self, place: Place, text: str, /) -> None:
+        """Its names, secrets, bare variables and acts."""
         if "${" in text:
             self._names(place, text, secret_here=False)
         self._written(place, text)
@@ -100,6 +101,7 @@ class Meaning(Listener):
             self._chosen(place, text)
 
     def value(self, place: Place, name: str, text: str, /) -> None:
+        """The one place where a secret may stand."""
         if "${" in text:
             self._names(place, text, secret_here=place.kind == "enter")
         if not self._written(place, text):
@@ -108,11 +110,13 @@ class Meaning(Listener):
             self._found.append(self._acts.enters(place, name).problem)
 
     def named(self, place: Place, name: str, /) -> None:
+        """It is known from the first step on."""
         self._add(written_secret(place, name))
         if self._is_fact(name):
             self._shadows(place, name, "a fact")
 
     def fills(self, place: Place, name: str, /) -> None:
+        """It is known behind this step, as far as that is certain to run."""
         fact = self._is_fact(name)
         if fact or name in self._vars:
             self._shadows(place, name, "a fact" if fact else "in vars")
@@ -125,16 +129,20 @@ class Meaning(Listener):
                 self._bodies[-1].append(name)
 
     def opens(self) -> None:
+        """What is filled inside ends with it."""
         self._acts.opens()
 
     def closes(self) -> None:
+        """Back to what was known before it."""
         self._acts.closes()
 
     def body_opens(self) -> None:
+        """A list of steps has a scope of its own."""
         self._acts.body_opens()
         self._bodies.append([])
 
     def body_closes(self) -> None:
+        """Its scope ends."""
         self._acts.body_closes()
         self._known.difference_update(self._bodies.pop())
 

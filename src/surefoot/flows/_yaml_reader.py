@@ -90,7 +90,9 @@ class _Reader:
                     at, "a second document begins", "Put each flow into a file of its own."
                 )
         if isinstance(event, yaml.AliasEvent):
-            raise self._places.error(at, f"the alias {shown(event.anchor or '')} is not allowed in a flow", PLAIN)
+            raise self._places.error(
+                at, f"the alias {shown(event.anchor or '')} is not allowed in a flow", PLAIN
+            )
         if getattr(event, "anchor", None):
             raise self._places.error(at, f"the anchor {shown(event.anchor)} is not allowed in a flow", PLAIN)
         if getattr(event, "tag", None):
