@@ -55,7 +55,14 @@ REASONS = {
 }
 """`finish_reason` to ours, in lower case; the first of each are OpenAI's, the others what servers send instead."""
 
-OPTIONAL = ("stream_options", "parallel_tool_calls", "temperature", "max_tokens", "reasoning_effort", "reasoning")
+OPTIONAL = (
+    "stream_options",
+    "parallel_tool_calls",
+    "temperature",
+    "max_tokens",
+    "reasoning_effort",
+    "reasoning",
+)
 """Fields a server may refuse: left out from then on, `max_tokens` sent as `max_completion_tokens` instead."""
 
 ANY_OBJECT = "response_format"
