@@ -214,6 +214,7 @@ def test_a_letter_is_asked_for_nothing_and_ranks_nothing():
     ("goal", "told"),
     [
         ("Reach me at jo.hartley@example.org.", "Reach me at ${email from the task}."),
+        ("Ring 07700 900142. Thanks", "Ring ${phone from the task}. Thanks"),
         ("連絡先は080-1234-5678で", "連絡先は${phone from the task}で"),
         ("a@b.example or c@d.example", "${email from the task} or ${email 2 from the task}"),
         ("from 10 to 12 April 2027, 120 Euro", "from 10 to 12 April 2027, 120 Euro"),

@@ -38,7 +38,7 @@ _HOST: Final = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL: Final = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])\+?\d[\d\s()/-]{5,}\d(?![\w.])", re.ASCII
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])\+?\d[\d\s()/-]{5,}\d(?!\w|\.\d)", re.ASCII
 )
 """Addresses and telephone numbers: no step may hold them."""
 _QUOTED: Final = re.compile(r"[\"“„«「『‘']([^\"“”„«»「」『』‘’']{2,60})[\"”“»」』’'](?!\w)")
