@@ -15,7 +15,14 @@ from hypothesis import HealthCheck, settings
 from network_guard import block_network
 from surefoot.redaction import secrets
 
-settings.register_profile("surefoot", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "surefoot",
+    deadline=None,
+    derandomize=bool(
+        os.environ.get("CI")
+    ),  # what is new is found where somebody works, not where a change lands
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile(
     "surefoot"
 )  # how long an example takes says something of the machine, nothing of the code

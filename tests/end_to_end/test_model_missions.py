@@ -6,6 +6,7 @@ touched is ours.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -35,30 +36,30 @@ NOTES = {
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One folder for the prefixes of both ways."""
-    return tmp_path_factory.mktemp("missions")
-
-
-@pytest.fixture(params=["outline", "loop"])
-async def ours(request, tmp_path: Path, cache: Path) -> AsyncIterator[Assistant]:
-    """An assistant on the real weights, with two kits: fewer tools are fewer tokens to read."""
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModel]:
+    """The real weights, loaded once: what both missions of a way have in common is read once."""
     path = weights.find(EMBEDDED, Settings())
     if path is None:
         pytest.fail("the weights of the embedded model are not here: run `surefoot models pull`")
+    settings = Settings(cache_dir=tmp_path_factory.mktemp("missions"))
+    opened = LocalModel(path, settings, name=f"local:{EMBEDDED}")
+    yield opened
+    asyncio.run(opened.close())
+
+
+@pytest.fixture(params=["outline", "loop"])
+async def ours(request, tmp_path: Path, model: LocalModel) -> AsyncIterator[Assistant]:
+    """An assistant on the real weights, with two kits: fewer tools are fewer tokens to read."""
     settings = load_settings(
         data_dir=tmp_path,
-        cache_dir=cache,
         zone="UTC",
         language="en",
         planner_enabled=request.param == "outline",
     )
-    model = LocalModel(path, settings, name=f"local:{EMBEDDED}")
     async with Assistant(
         model=model, settings=settings, kits=("notes", "quizzes"), clock=lambda: NOW
     ) as made:
         yield made
-    await model.close()
 
 
 async def test_a_quiz_with_eight_questions(ours: Assistant):
