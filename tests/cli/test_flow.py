@@ -7,13 +7,16 @@ import json
 import os
 import re
 import shlex
+import shutil
 import stat
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from surefoot.cli.commands.flow import Surface
+from surefoot.errors import StateError
 from surefoot.flows import flow_guide, flow_schema
 from surefoot.flows.formatting import layout
 from surefoot.flows.steps import SURFACES
@@ -157,6 +160,18 @@ def test_a_value_is_never_taken_from_the_command_line(cli, flow, option, given):
     assert f"{option} takes a name only" in " ".join(ran.err.split())
     assert repr(name.strip()) in ran.err
     assert not value or value not in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["4111111111111111=card number", "4111 1111 1111 1111 = card", "sk_live_4eC39HqLyjWDarjtT1zdp7dc="],
+)
+def test_name_and_value_the_wrong_way_round_are_not_repeated(cli, flow, given):
+    """What looks like a secret is masked where the name should stand, too."""
+    ran = cli("flow", "check", flow(GOOD), "--fact", given)
+    assert ran.code == 2
+    assert given.partition("=")[0].strip() not in ran.out + ran.err
+    assert "'[secret]'" in ran.err
 
 
 @pytest.mark.parametrize("given", ["", "  "])
@@ -321,6 +336,51 @@ def test_a_file_that_may_not_be_written_stays_whole(cli, flow, tmp_path, monkeyp
     assert "Permission denied" in ran.err
     assert (tmp_path / name).read_text() == '{"steps":["a"],"app":"browser"}'
     assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+def test_what_an_editor_saved_meanwhile_is_not_written_over(cli, flow, tmp_path, monkeypatch):
+    """Between reading and writing the file changed: it stays as it is now, and nothing is left beside it."""
+    name = flow('{"steps":["a"],"app":"browser"}')
+    copymode = shutil.copymode
+
+    def saved_by_an_editor(old, new):
+        copymode(old, new)
+        Path(old).write_text('{"app": "browser", "steps": ["newer"]}')
+
+    monkeypatch.setattr("shutil.copymode", saved_by_an_editor)
+    ran = cli("flow", "fmt", name)
+    assert ran.code == StateError.exit_code
+    assert "was changed meanwhile" in " ".join(ran.err.split())
+    assert (tmp_path / name).read_text() == '{"app": "browser", "steps": ["newer"]}'
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_in_a_folder_that_cannot_be_written(cli, flow, tmp_path, monkeypatch):
+    """The error names the file, not the one that would have taken its place."""
+
+    def refuse(**_options):
+        raise OSError(30, "Read-only file system", ".flow.json.x1y2z3")
+
+    name = flow('{"steps":["a"],"app":"browser"}')
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    ran = cli("flow", "fmt", name)
+    assert ran.code == 1
+    assert f"'{name}' cannot be written: Read-only file system." in " ".join(ran.err.split())
+    assert "x1y2z3" not in ran.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_named_pipe_stays_one(cli, tmp_path):
+    """Only a plain file is laid out in its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=['{"steps":["a"],"app":"browser"}'])
+    writer.start()
+    ran = cli("flow", "fmt", str(pipe))
+    writer.join()
+    assert ran.code == 2
+    assert "is no plain file" in " ".join(ran.err.split())
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_a_pipe_that_shows_only_ascii_gets_json(flow, tmp_path):

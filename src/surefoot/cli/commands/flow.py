@@ -14,6 +14,8 @@ from surefoot.cli.options import AsJson, cli_of
 from surefoot.cli.session import Cli
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from surefoot.flows import FactNames, Problem
     from surefoot.flows.source import Source
 
@@ -125,7 +127,7 @@ def fmt(context: typer.Context, file: FlowFile, check: OnlyCheck = False, json: 
     elif after == before:
         cli.out.note(cli.texts("flow.as_it_was", file=file))
     else:
-        _replace(file, after)
+        _replace(file, before, after)
         cli.out.note(cli.texts("flow.laid_out", file=file))
     return 0
 
@@ -157,13 +159,15 @@ def fact_names(shared: list[str] | None, secret: list[str] | None) -> FactNames:
 
 def _names(option: str, given: list[str] | None) -> tuple[str, ...]:
     from surefoot.errors import InputError
+    from surefoot.flows._shown import masked
 
     for one in given or ():
         name, sign, _ = one.partition("=")
         if sign:
+            known = repr(masked(name))  # a person may have written the two the wrong way round
             raise InputError(
-                f"{option} takes a name only, and here a value comes with {name.strip()!r}.",
-                f"Write {option} {name.strip()!r}: what is checked and planned needs no values.",
+                f"{option} takes a name only, and here a value comes with {known}.",
+                f"Write {option} {known}: what is checked and planned needs no values.",
                 option=option,
             )
         if not name.strip():
@@ -222,21 +226,62 @@ def _where(cli: Cli, problem: Problem) -> str:
     return problem.path or cli.texts("flow.whole")
 
 
-def _replace(file: str, text: str) -> None:
-    """Write the file anew, whole or not at all; its permissions stay, and a link to it stays a link."""
+def _replace(file: str, before: str, after: str) -> None:
+    """Write the file anew, whole or not at all; its permissions stay, and a link to it stays a link.
+
+    Raises:
+        InputError: it is no plain file.
+        StateError: it is not what was read any more.
+        StorageError: it or its folder cannot be written.
+    """
+    from pathlib import Path
+
+    from surefoot.errors import InputError, StorageError
+
+    target = Path(file).resolve()
+    if not target.is_file():
+        raise InputError(
+            f"{file!r} is no plain file, and only such a one is laid out in its place.",
+            "Pipe it: `surefoot flow fmt -` prints it laid out.",
+            path=file,
+        )
+    try:
+        _put_in_place(file, target, before, after)
+    except OSError as error:
+        raise StorageError(
+            f"{file!r} cannot be written: {error.strerror or error}. It is as it was.",
+            "Allow writing to its folder, or print it: `surefoot flow fmt - < FILE`.",
+            path=file,
+        ) from error
+
+
+def _put_in_place(file: str, target: Path, before: str, after: str) -> None:
+    """A new file beside it, on the disk before it takes the place; gone again where that fails."""
     import os
     import shutil
     import tempfile
     from pathlib import Path
 
-    target = Path(file).resolve()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     made = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as new:
-            new.write(text)
+            new.write(after)
+            new.flush()
+            os.fsync(new.fileno())
         shutil.copymode(target, made)
+        _need_unchanged(file, before)
         made.replace(target)
     except BaseException:
         made.unlink(missing_ok=True)
         raise
+
+
+def _need_unchanged(file: str, before: str) -> None:
+    """An editor may have saved it since it was read: that is not written over."""
+    from surefoot.errors import StateError
+
+    if _text_and_source(file)[0] != before:
+        raise StateError(
+            f"{file!r} was changed meanwhile; it is left as it is now.", "Run it again.", path=file
+        )
