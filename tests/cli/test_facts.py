@@ -92,6 +92,14 @@ def test_a_value_on_the_command_line_is_refused_and_not_repeated(cli, piped, beh
     assert cli("facts", "list", "--json").json == []
 
 
+@pytest.mark.parametrize("name", ["--secrt", "-s", "-", "--"])
+def test_a_misspelt_option_is_no_name(cli, piped, name):
+    """It would be kept as a shared fact of that name."""
+    ran = piped("x", "facts", "set", name)
+    assert ran.code == 2
+    assert cli("facts", "list", "--json").json == []
+
+
 @pytest.mark.parametrize("name", [f"thing={PASSWORD}", CARD, "a${b}", ""])
 def test_a_name_that_is_none_is_refused_and_not_repeated(cli, piped, name):
     """Before the value is asked for."""

@@ -49,6 +49,7 @@ def set_fact(
     cli = cli_of(context)
     _refuse_more(context.args)
     known = checked_name(name)
+    _refuse_option(known)
     value = _value(cli, known)
     with _database(cli) as database:
         stored = vault.set_fact(database, known, value, secret=secret)
@@ -73,6 +74,18 @@ def _refuse_more(more: list[str]) -> None:
         "it was a value, delete it from the history.",
         reason="argument",
     )
+
+
+def _refuse_option(name: str) -> None:
+    """A misspelt `--secret` would be taken for the name, and the fact be shared."""
+    from surefoot.errors import FactError
+
+    if name.startswith("-"):
+        raise FactError(
+            f"There is no option {name!r}, and a fact's name here begins with no -.",
+            "Write it as in: surefoot facts set nickname --secret",
+            reason="name",
+        )
 
 
 def _value(cli: Cli, name: str) -> str:
