@@ -141,6 +141,26 @@ def test_a_file_that_is_there_is_not_written_over(cli, answering, tmp_path):
     assert server.seen == []
 
 
+def test_a_folder_that_is_not_there_and_a_link_that_leads_nowhere(cli, answering, tmp_path):
+    """Both are said before anything is asked."""
+    server = answering(PLAIN)
+    (tmp_path / "link.json").symlink_to(tmp_path / "gone.json")
+    for file, words in (("gone/look.json", "is not there"), ("link.json", "is there already")):
+        ran = cli("flow", "plan", "Look", "-o", str(tmp_path / file))
+        assert ran.code == 2
+        assert words in " ".join(ran.err.split())
+    assert server.seen == []
+
+
+def test_a_flow_that_cannot_be_written_is_shown(cli, answering, tmp_path):
+    """A model was asked for it: it is not lost with the file."""
+    answering(PLAIN)
+    ran = cli("flow", "plan", "Look", "-o", str(tmp_path / ("x" * 300)))
+    assert ran.code == 1
+    assert json.loads(ran.out) == PLAIN
+    assert "stands on standard output" in " ".join(ran.err.split())
+
+
 def test_a_flow_that_stays_wrong_fails(cli, answering):
     """Exit code 3, PLAN_FAILED, the reason, what to do; nothing on standard output."""
     server = answering({"app": "browser", "steps": [{"press": "it"}]})

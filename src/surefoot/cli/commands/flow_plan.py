@@ -46,7 +46,7 @@ def plan(
     goal = request_text(text)
     made, notes, configured = cli.run(lambda: _made(cli, goal, facts, surfaces, model))
     if output:
-        _write(output, made.flow.to_text())
+        _write(cli, output, made)
     if json:
         shown = made.to_dict()
         shown["notes"] = [note.to_dict() for note in notes]
@@ -96,19 +96,42 @@ async def _opened(cli: Cli, name: str) -> AsyncIterator[tuple[LanguageModel, Not
 
 def _need_new(output: str) -> None:
     """Said before a minute of planning, not after it."""
+    import os
     from pathlib import Path
 
     from surefoot.errors import InputError
 
-    if output and Path(output).exists():
+    if not output:
+        return
+    if os.path.lexists(output):  # a link that leads nowhere, too
         raise InputError(f"{output!r} is there already.", "Name another file, or take it away.", path=output)
+    folder = Path(output).parent
+    if not folder.is_dir():
+        raise InputError(
+            f"The folder {str(folder)!r} is not there.", "Make it, or name another.", path=output
+        )
 
 
-def _write(output: str, text: str) -> None:
+def _write(cli: Cli, output: str, made: FlowPlan) -> None:
+    """The new file; a flow that cannot be written is shown, for a model was asked for it.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
     from pathlib import Path
 
-    with Path(output).open("x", encoding="utf-8", newline="") as file:
-        file.write(text)
+    from surefoot.errors import StorageError
+
+    try:
+        with Path(output).open("x", encoding="utf-8", newline="") as file:
+            file.write(made.flow.to_text())
+    except OSError as error:
+        cli.out.piece(_printable(cli, made))
+        raise StorageError(
+            f"{output!r} cannot be written: {error.strerror or error}. The flow stands on standard output.",
+            "Copy it from there.",
+            path=output,
+        ) from error
 
 
 _STEERS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
