@@ -178,6 +178,22 @@ def test_a_near_miss_is_told():
     assert codes(READ, "say ${totel}") == ["misspelt_name"]
 
 
+@pytest.mark.parametrize(
+    ("known", "written"),
+    [("pr\u00e9nom", "pre\u0301nom"), ("\u00fcbung", "u\u0308bung"), ("\uac00", "\u1100\u1161")],
+)
+def test_two_names_that_look_the_same_are_told_apart_in_words(known, written):
+    """Composed as Unicode has it or not: nobody sees it, so the problem says it. For a fact both are its name."""
+    (problem,) = found(f"say ${{{written}}}", vars={known: "x"})
+    assert problem.code == "misspelt_name"
+    assert f"Did you mean ${{{known}}}? It looks the same" in problem.message
+    for name in (known, written):
+        assert codes(f"say ${{{name}}}", names=FactNames((written,))) == []
+        assert codes(f"say ${{{name}}}", names=FactNames((), (known,))) == ["misplaced_secret"]
+    (problem,) = found("say ${emial}")
+    assert "looks the same" not in problem.message
+
+
 def test_an_unclosed_or_empty_name_is_told():
     """Also beside a good one."""
     for text in ("to ${city", "to ${", "to ${ci{ty}", "to ${${city}", "${city} and ${x"):

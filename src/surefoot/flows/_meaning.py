@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
+from unicodedata import normalize
 
 from surefoot.flows._consequences import Consequences
 from surefoot.flows._data import limits
@@ -262,6 +263,8 @@ class Meaning(Listener):
         known = [*self._facts.all, *self._vars, *self._filled]
         if near := nearest(name, known):
             message = f"There is no {shown(name)}. Did you mean ${{{masked(near)}}}?"
+            if normalize("NFC", name) == normalize("NFC", near):  # one cannot see it
+                message += " It looks the same and is made of other characters: copy the name from there."
             return place.problem("misspelt_name", message)
         if is_payment(name):
             return place.problem(
