@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from flows.checking import CARD, NAMES, at, codes, flow, found
-from surefoot.flows import FactNames, check_flow, read_flow
+from surefoot.errors import MisuseError
+from surefoot.flows import FactNames, Facts, check_flow, read_flow
 from surefoot.flows.checker import missing_names
 from surefoot.flows.flow import Flow
 from surefoot.flows.steps import Do, If
@@ -512,3 +513,43 @@ def test_the_web_is_reached_with_browse_and_applications_with_open():
     assert codes("x", app="Browser") == ["no_application"]
     for app in ("Firefox", "LibreOffice Writer", "Paint.NET", "draw.io"):
         assert codes({"open": app}, app=app) == []
+
+
+@pytest.mark.parametrize("char", ["\x00", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\ud800"])
+def test_a_character_that_nobody_sees(char):
+    """In every text of a flow, told by its number; never shown as it is."""
+    steps = [
+        f"go{char} on",
+        {"enter": {f"field{char}": "x"}},
+        {"enter": {"field": f"x{char}y"}},
+        {"browse": f"a.example/{char}"},
+    ]
+    for step in steps:
+        problem = found(step)[0]
+        assert problem.code == "unseen_character"
+        assert f"U+{ord(char):04X}" in problem.message
+        assert char not in problem.message
+    assert codes("go on", vars={"a": f"x{char}"}) == ["unseen_character"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one\ntwo\tthree\r\n",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\u05d0\u200e!",
+        "\U0001f469\u200d\U0001f4bb",
+        "e\u0301",
+        "a\u00a0b\u2028c",
+    ],
+)
+def test_what_languages_are_written_with_is_no_such_character(text):
+    """Line ends, joiners, marks of direction, combining marks."""
+    assert codes({"enter": {"field": text}}) == []
+
+
+@pytest.mark.parametrize("facts", [["email"], "email", {"email": "a"}, Facts({"email": "a"})])
+def test_facts_that_are_no_names_are_a_misuse(facts):
+    """Also `Facts`, which have values; no value is repeated."""
+    with pytest.raises(MisuseError, match="facts are FactNames"):
+        check_flow(flow("say ${email}"), facts)

@@ -187,6 +187,8 @@ def test_nothing_shows_a_value():
         assert "Passwort" in shown
     with pytest.raises(MisuseError):
         pickle.dumps(facts)
+    with pytest.raises(MisuseError):
+        facts.__getstate__()
     with pytest.raises(TypeError):
         json.dumps(facts)
     assert not hasattr(facts, "__dict__")

@@ -9,7 +9,7 @@ from typing import Final
 
 from surefoot.flows._data import table
 from surefoot.flows._heard import Place
-from surefoot.flows._shown import masked, shown
+from surefoot.flows._shown import UNSEEN, masked, shown
 from surefoot.flows._words import folded, words_of
 from surefoot.flows.detection import find_secrets, kind_of_name
 from surefoot.flows.facts import FactNames
@@ -42,6 +42,18 @@ def _names() -> frozenset[tuple[str, ...]]:
 @cache
 def _stand_ins() -> frozenset[str]:
     return frozenset(folded(text) for text in table("words")["details"]["stand_ins"])
+
+
+def unseen_character(place: Place, text: str) -> Problem | None:
+    """A character in this text that is typed and sent, and that a reader does not see."""
+    found = None if text.isprintable() else UNSEEN.search(text)
+    if found is None:
+        return None
+    return place.problem(
+        "unseen_character",
+        f"In {shown(text)} stands the character U+{ord(found.group()):04X}, which steers a terminal or an editor and "
+        "is not seen. Take it out.",
+    )
 
 
 def written_secret(place: Place, text: str) -> Problem | None:

@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 from surefoot.flows._consequences import Consequences
 from surefoot.flows._data import limits
-from surefoot.flows._details import pays, value_problem, written_secret
+from surefoot.flows._details import pays, unseen_character, value_problem, written_secret
 from surefoot.flows._heard import Listener, Place
 from surefoot.flows._options import describes, orders
 from surefoot.flows._places import place_problem
@@ -89,6 +89,7 @@ class Meaning(Listener):
 
     def text(self, place: Place, text: str, /) -> None:
         """Its names, secrets, bare variables and acts."""
+        self._add(unseen_character(place, text))
         if "${" in text:
             self._names(place, text, secret_here=False)
         self._written(place, text)
@@ -103,6 +104,7 @@ class Meaning(Listener):
 
     def value(self, place: Place, name: str, text: str, /) -> None:
         """The one place where a secret may stand."""
+        self._add(unseen_character(place, text))
         if "${" in text:
             self._names(place, text, secret_here=place.kind == "enter")
         if not self._written(place, text):

@@ -10,6 +10,11 @@ from surefoot.redaction import MASK, redact
 _LONGEST: Final = 60
 LONG_NUMBER: Final = re.compile(r"\d(?:[ .\-/]?\d){10,}")
 """Eleven digits and more: whatever it is, nobody needs it to find the step."""
+UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters but line ends and tabs, halves of characters, and what turns the order of reading (UAX 9). Joiners
+and marks of direction stay: Persian, Hebrew and emoji are written with them."""
 _SMALL: Final = 10**6
 """A number below it is shown; above, it may be a card's."""
 _TYPES: Final = ((bool, "true or false"), (int, "a number"), (float, "a number"), (str, "a text"))
@@ -29,7 +34,12 @@ def masked(text: str) -> str:
     for secret in reversed(find_secrets(safe)):
         safe = safe[: secret.start] + MASK + safe[secret.end :]
     safe = LONG_NUMBER.sub(MASK, safe)
-    return " ".join(safe.encode("utf-8", "backslashreplace").decode().split())
+    line = " ".join(safe.encode("utf-8", "backslashreplace").decode().split())
+    return line if line.isprintable() else UNSEEN.sub(_escaped, line)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode()
 
 
 def kind_of(value: Any) -> str:

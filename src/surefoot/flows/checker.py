@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from surefoot.errors import MisuseError
 from surefoot.flows._meaning import Meaning
 from surefoot.flows.facts import FactNames
 from surefoot.flows.flow import Flow
@@ -33,9 +34,17 @@ def check_flow(
 
     Returns:
         The problems. What is wrong with a step's shape hides only what that step means, not the rest.
+
+    Raises:
+        MisuseError: `facts` is something else.
     """
     from surefoot.flows.source import Source
 
+    if facts is not None and not isinstance(facts, FactNames):
+        raise MisuseError(
+            f"facts are FactNames, not {type(facts).__name__}.",
+            'Give names only: FactNames(shared=("email",)), or the names of your Facts.',
+        )
     source = flow if isinstance(flow, Source) else None
     found = _problems(source.value if source else flow, facts or FactNames(), frozenset(surfaces))
     return [replace(problem, line=source.line(problem.pointer)) for problem in found] if source else found

@@ -140,6 +140,9 @@ class Facts:
     def __repr__(self) -> str:
         return f"Facts(shared={list(self._names.shared)!r}, secret={list(self._names.secret)!r})"
 
+    def __getstate__(self) -> NoReturn:  # object's own gives the slots away
+        self.__reduce__()
+
     def __reduce__(self) -> NoReturn:
         raise MisuseError(
             "Facts are not written anywhere.", "Pass their names, and load the values where they are used."

@@ -29,7 +29,7 @@ class Source:
         name: the file's, as it was given.
     """
 
-    value: Any
+    value: Any = field(repr=False)  # not checked: it may hold a secret that is written out
     marks: int | Marks = field(repr=False)
     form: Literal["json", "yaml"]
     name: str = ""
