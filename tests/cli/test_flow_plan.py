@@ -221,13 +221,24 @@ def test_a_task_must_be_there(cli, arguments):
     assert cli("flow", "plan", *arguments).code == 2
 
 
-def test_what_steers_a_terminal_is_written_as_an_escape(cli, answering):
-    """A model wrote it; the flow is the same."""
-    flow = {"app": "browser", "steps": [{"browse": "https://a.example"}, "open \x9b31m the \u202e page"]}
+@pytest.mark.parametrize("sign", ["\u200e", "\u200f", "\x85"])
+def test_what_steers_a_terminal_is_written_as_an_escape(cli, answering, sign):
+    """A model wrote it, and a flow may have it; the flow is the same."""
+    flow = {"app": "browser", "steps": [{"browse": "https://a.example"}, f"open {sign}31m the page"]}
     answering(flow)
     ran = cli("flow", "plan", "Look")
     assert ran.out.isascii()
     assert ran.json == flow
+
+
+@pytest.mark.parametrize("sign", ["\x9b", "\x1b[", "\u202e", "\u2066"])
+def test_what_nobody_sees_goes_back_to_the_model(cli, answering, sign):
+    """Control characters and what turns the order of reading are a problem of the flow; none is shown."""
+    server = answering({**PLAIN, "steps": [*PLAIN["steps"], f"open {sign}31m the page"]}, PLAIN)
+    ran = cli("flow", "plan", "Look")
+    assert ran.json == PLAIN
+    assert sign not in ran.out + ran.err
+    assert f"U+{ord(sign[0]):04X}" in asked(server)
 
 
 def test_it_speaks_the_persons_language(cli, answering, monkeypatch):
