@@ -355,6 +355,23 @@ def test_what_an_editor_saved_meanwhile_is_not_written_over(cli, flow, tmp_path,
     assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
+def test_the_owner_stays(cli, flow, tmp_path, monkeypatch):
+    """Laid out by the administrator, a file is still its owner's; where that may not be, it is laid out all the same."""
+    name = flow('{"steps":["a"],"app":"browser"}')
+    given = []
+    monkeypatch.setattr("os.chown", lambda *who: given.append(who[1:]))
+    before = (tmp_path / name).stat()
+    assert cli("flow", "fmt", name).code == 0
+    assert given == [(before.st_uid, before.st_gid)]
+
+    def refuse(*_who):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.chown", refuse)
+    assert cli("flow", "fmt", flow('{"steps":["b"],"app":"browser"}')).code == 0
+    assert json.loads((tmp_path / name).read_text())["steps"] == ["b"]
+
+
 def test_a_file_in_a_folder_that_cannot_be_written(cli, flow, tmp_path, monkeypatch):
     """The error names the file, not the one that would have taken its place."""
 

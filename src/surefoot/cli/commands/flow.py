@@ -227,7 +227,7 @@ def _where(cli: Cli, problem: Problem) -> str:
 
 
 def _replace(file: str, before: str, after: str) -> None:
-    """Write the file anew, whole or not at all; its permissions stay, and a link to it stays a link.
+    """Write the file anew, whole or not at all; its owner and permissions stay, and a link to it stays a link.
 
     Raises:
         InputError: it is no plain file.
@@ -260,6 +260,7 @@ def _put_in_place(file: str, target: Path, before: str, after: str) -> None:
     import os
     import shutil
     import tempfile
+    from contextlib import suppress
     from pathlib import Path
 
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
@@ -270,6 +271,8 @@ def _put_in_place(file: str, target: Path, before: str, after: str) -> None:
             new.flush()
             os.fsync(new.fileno())
         shutil.copymode(target, made)
+        with suppress(OSError, AttributeError):  # another owner's only where that may be; Windows has no such
+            os.chown(made, target.stat().st_uid, target.stat().st_gid)
         _need_unchanged(file, before)
         made.replace(target)
     except BaseException:
