@@ -404,7 +404,7 @@ def test_what_names_a_database(tmp_path, form):
 @pytest.mark.parametrize(
     ("url", "word"),
     [
-        ("postgresql://me:hidden@host/db", "postgresql"),
+        ("mysql://me:hidden@host/db", "mysql"),
         ("sqlite://", "no file"),
         ("sqlite:///:memory:", "no file"),
         ("sqlite:///file:x?mode=memory&uri=true", "no file"),

@@ -16,7 +16,8 @@ import pytest
 
 from surefoot.errors import StorageError, error_from_dict
 from surefoot.storage import Database
-from surefoot.storage.failures import SENTENCES, failure, storage_error, translated
+from surefoot.storage.failures import failure, translated
+from surefoot.storage.sqlite import SENTENCES, SqlitePlace, storage_error
 
 BIG = "x" * 100_000
 
@@ -266,7 +267,7 @@ def test_only_failures_of_disk_and_database_are_translated(tmp_path):
         assert storage_error(error, tmp_path) is None
     assert storage_error(ValueError("x"), tmp_path) is None
     assert storage_error(sqlite3.ProgrammingError("no code"), tmp_path) is None
-    with pytest.raises(ValueError, match="own"), translated(tmp_path):
+    with pytest.raises(ValueError, match="own"), translated(SqlitePlace(tmp_path, 1)):
         raise ValueError("own")
 
 
@@ -295,7 +296,7 @@ def test_every_failure_says_what_to_do(tmp_path, code):
 )
 def test_errors_of_the_system_at_opening_are_translated(tmp_path, error, reason):
     """No permission, no space and a broken disk come from the system as OSError."""
-    with pytest.raises(StorageError) as raised, translated(tmp_path):
+    with pytest.raises(StorageError) as raised, translated(SqlitePlace(tmp_path, 1)):
         raise error
     assert raised.value.details["reason"] == reason
     assert storage_error(error, tmp_path) is None

@@ -43,7 +43,7 @@ def _version(path):
 
 def _is_ours(_object, name, kind, _reflected, _compared):
     """The full-text index is the migration's own: no MetaData can hold a virtual table and its shadows."""
-    return not (kind == "table" and name.startswith(surefoot.storage.memories.FTS_TABLE))
+    return not (kind == "table" and name.startswith(sqlite.FTS_TABLE))
 
 
 def test_the_migrations_make_exactly_the_tables_of_the_code(tmp_path):

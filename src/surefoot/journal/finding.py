@@ -19,8 +19,8 @@ _HEX = re.compile(r"[0-9a-f]+")
 
 
 def may_be_id(text: str) -> bool:
-    """It can be looked up: what a shell makes of bytes that are no UTF-8 cannot even be asked for."""
-    return not any("\ud800" <= char <= "\udfff" for char in text)
+    """It can be looked up: what a shell makes of bytes that are no UTF-8, and NUL, cannot even be asked for."""
+    return not any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text)
 
 
 def check_prefix(prefix: str) -> None:

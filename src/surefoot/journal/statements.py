@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, func, or_, select, update
+from sqlalchemy import BigInteger, ColumnElement, Integer, Select, and_, bindparam, func, or_, select, update
 
 from surefoot.journal import rows
 from surefoot.journal.tables import (
@@ -19,7 +19,7 @@ from surefoot.journal.tables import (
 from surefoot.journal.types import ACTIVE, CallStatus
 from surefoot.storage.prepared import Prepared
 
-_LIMIT = bindparam("most", type_=Integer)
+_LIMIT = bindparam("most", type_=BigInteger)
 
 
 def _columns(table: Any, names: tuple[str, ...]) -> list[ColumnElement[Any]]:
@@ -84,7 +84,10 @@ def _last(column: ColumnElement[Any], of_run: ColumnElement[Any]) -> Any:
 
 
 def _place(key: ColumnElement[Any]) -> Select[Any]:
-    """What a write to a call must know first, in one statement: lease, status, counters, and the call as it stands."""
+    """What a write to a call must know first, in one statement: lease, status, counters, and the call as it stands.
+
+    Where others write at the same time the run's row is locked by it, so they wait here and not at their end.
+    """
     return (
         select(
             runs.c.fence,
@@ -97,14 +100,15 @@ def _place(key: ColumnElement[Any]) -> Select[Any]:
         )
         .select_from(runs.outerjoin(calls, and_(calls.c.run == runs.c.id, calls.c.key == key)))
         .where(runs.c.id == bindparam("of_run"))
+        .with_for_update(of=runs)
     )
 
 
 CALL_PLACE = Prepared(_place(bindparam("of_key")))
 RUN_PLACE = Prepared(
-    select(runs.c.fence, _last(events.c.seq, events.c.run).label("last_seq")).where(
-        runs.c.id == bindparam("of_run")
-    )
+    select(runs.c.fence, _last(events.c.seq, events.c.run).label("last_seq"))
+    .where(runs.c.id == bindparam("of_run"))
+    .with_for_update(of=runs)
 )
 CALL_INSERT = Prepared.insert(calls, *rows.CALL_COLUMNS)
 _ONE_CALL = and_(calls.c.run == bindparam("of_run"), calls.c.key == bindparam("of_key"))
@@ -163,7 +167,7 @@ CALL_MESSAGES = Prepared(
 EVENT_INSERT = Prepared.insert(events, *rows.EVENT_COLUMNS)
 EVENTS = Prepared(
     select(*_columns(events, rows.EVENT_COLUMNS))
-    .where(events.c.run == bindparam("of_run"), events.c.seq > bindparam("after"))
+    .where(events.c.run == bindparam("of_run"), events.c.seq > bindparam("after", type_=BigInteger))
     .order_by(events.c.seq)
 )
 

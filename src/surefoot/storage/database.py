@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import weakref
 from collections.abc import Callable
 from contextvars import copy_context
@@ -12,14 +11,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from surefoot.errors import MisuseError
-from surefoot.storage import sqlite
-from surefoot.storage.failures import storage_error, translated, wrote_in_a_read
+from surefoot.storage.failures import translated
+from surefoot.storage.place import place_of
 from surefoot.storage.writer import Writer
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from sqlalchemy import Connection, Engine
+
+    from surefoot.storage.place import Place
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -33,35 +34,38 @@ READER_THREADS = 4
 
 
 class Database:
-    """A SQLite database, opened and brought to the newest schema.
+    """A database, opened and brought to the newest schema.
 
     Args:
-        url_or_path: a path, or `sqlite:///` and a path. The folder is made; a new file is readable by its owner only.
+        url_or_path: a file of SQLite, as a path or `sqlite:///` and a path (the folder is made; a new file is readable
+            by its owner only), or a PostgreSQL database, as `postgresql://user:password@host:5432/database` (the
+            extra `postgres`).
         busy_seconds: how long a write waits for another process before `StorageError`.
 
     Every function gets a SQLAlchemy connection and runs in one transaction of it; it must neither commit nor roll back.
-    What it raises reaches the caller unchanged, after the roll-back. Any number of event loops and threads may use one
-    object.
+    What it raises reaches the caller unchanged, after the roll-back. On PostgreSQL, where other processes write at the
+    same time, a function whose transaction met theirs is run again from its start, so it must do nothing outside the
+    transaction that may not happen twice. Any number of event loops and threads may use one object.
 
     Raises:
-        StorageError: the file cannot be opened, is damaged, or was written by a newer version.
+        StorageError: it cannot be opened, is damaged, or was written by a newer version.
         MisuseError: it names another kind of database.
     """
 
     def __init__(self, url_or_path: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         from surefoot.storage.upgrade import bring_up_to_date
 
-        self.path = _path(url_or_path)
+        self._place = place = place_of(url_or_path, busy_seconds)
         self._threads: ThreadPoolExecutor | None = None
-        with translated(self.path):
-            _make_private(self.path)
-            self._readers = sqlite.reader_engine(self.path, busy_seconds)
+        with translated(place):
+            place.make_ready()
+            self._readers = place.reader_engine()
             try:
-                bring_up_to_date(self.path, self._readers, busy_seconds)
+                bring_up_to_date(place, self._readers)
             except BaseException:
                 self._readers.dispose()
                 raise
-        self._writer = Writer(_connector(sqlite.writer_engine(self.path, busy_seconds), self.path))
+        self._writer = Writer(_connector(place.writer_engine(), place))
         self._close = weakref.finalize(self, _shut_down, self._writer, self._readers)
 
     async def write(
@@ -125,7 +129,7 @@ class Database:
             with self._readers.connect() as connection, connection.begin():
                 return fn(connection)
         except Exception as error:
-            if wrote_in_a_read(error):
+            if self._place.wrote_in_a_read(error):
                 raise MisuseError("A read cannot write.", "Use write.") from error
             self._raise_told(error)
             raise
@@ -135,6 +139,16 @@ class Database:
         if self._threads is not None:
             self._threads.shutdown(wait=True)
         self._close()
+
+    @property
+    def name(self) -> str:
+        """What a person knows it by: a path, or a URL without its password."""
+        return self._place.name
+
+    @property
+    def path(self) -> Path | None:
+        """Its file; None where it is none."""
+        return self._place.path
 
     @property
     def closed(self) -> bool:
@@ -151,13 +165,13 @@ class Database:
 
     def _transact(self, connection: Connection, fn: Callable[[Connection], T], *, durable: bool) -> T:
         try:
-            return sqlite.transact(connection, fn, durable=durable)
+            return self._place.transact(connection, fn, durable=durable)
         except Exception as error:
             self._raise_told(error)
             raise
 
     def _raise_told(self, error: Exception) -> None:
-        told = storage_error(error, self.path)
+        told = self._place.told(error)
         if told is not None:
             raise told from error
 
@@ -173,35 +187,9 @@ class Database:
             raise MisuseError("The database is closed.", "Open it again: Database(path).")
 
 
-def _path(url_or_path: str | Path) -> Path:
-    text = str(url_or_path)
-    if "://" not in text:
-        return Path(text).expanduser().absolute()
-    from sqlalchemy import make_url
-
-    url = make_url(text)
-    if url.get_backend_name() != "sqlite":
-        raise MisuseError(
-            f"{url.render_as_string(hide_password=True)} is no SQLite database.",
-            "Give a path or sqlite:///path; other databases are not supported yet.",
-        )
-    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-        raise MisuseError(
-            f"{text} names no file.", "Give a file's path, or use MemoryJournal where nothing is to be kept."
-        )
-    return Path(url.database).expanduser().absolute()
-
-
-def _make_private(path: Path) -> None:
-    """A new file is for its owner's eyes: it holds what the person said and did."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-
-
-def _connector(engine: Engine, path: Path) -> Callable[[], Connection]:
+def _connector(engine: Engine, place: Place) -> Callable[[], Connection]:
     def connect() -> Connection:
-        with translated(path):
+        with translated(place):
             return engine.connect()
 
     return connect

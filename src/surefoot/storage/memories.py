@@ -8,9 +8,9 @@ its call, and the journal, which keeps the diary and searches both. `words` is w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import (
     Boolean,
@@ -20,15 +20,14 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
-    column,
     delete,
     false,
     select,
-    table,
     text,
     update,
 )
 
+from surefoot.storage import postgres, sqlite
 from surefoot.storage.prepared import Prepared
 from surefoot.storage.schema import metadata
 from surefoot.storage.words import may_be_prefix, query_words, words
@@ -53,9 +52,6 @@ memories = Table(
     Column("at", String(27), nullable=False),
     Column("undone", Boolean, nullable=False),
 )
-
-FTS_TABLE = "memories_fts"
-"""SQLite's index, made by the migration and kept by triggers; PostgreSQL will have its own form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +86,22 @@ _VALID = Prepared(
 _MARK = Prepared(
     update(memories).where(memories.c.run == bindparam("of_run")).values(undone=bindparam("undone"))
 )
-_fts = table(FTS_TABLE, column("rowid"))
-_FOUND = Prepared(
-    select(*(memories.c[name] for name in _COLUMNS))
-    .join(_fts, _fts.c.rowid == memories.c.number)
-    .where(text(f"{FTS_TABLE} MATCH :question"), memories.c.undone == false())
-    .order_by(text(f"bm25({FTS_TABLE})"), memories.c.number.desc())
-    .limit(bindparam("most", type_=Integer))
-)
+_KINDS: dict[str, Any] = {"sqlite": sqlite, "postgresql": postgres}
+"""What finds the words in each kind of database, by SQLAlchemy's name of it."""
+
+
+def _found(hits: str) -> Prepared:
+    """The rows whose numbers `hits`, SQL of one kind of database, gives for `question` and `most`."""
+    binds = (bindparam("question", type_=Text), bindparam("most", type_=Integer))
+    numbers = text(hits).bindparams(*binds).columns(memories.c.number)
+    return Prepared(
+        select(*(memories.c[name] for name in _COLUMNS))
+        .where(memories.c.number.in_(numbers))
+        .order_by(memories.c.number.desc())
+    )
+
+
+_FOUND = {name: _found(kind.HITS) for name, kind in _KINDS.items()}
 
 
 def index_text(content: str) -> str:
@@ -144,13 +148,10 @@ def search(tx: Connection, question: str, limit: int) -> list[MemoryRow]:
     asked = query_words(question)
     if not asked or limit < 1:
         return []
-    found = [MemoryRow(*values) for values in _FOUND.rows(tx, question=_fts_question(asked), most=CANDIDATES)]
+    kind = tx.dialect.name
+    question = _KINDS[kind].question((word, may_be_prefix(word)) for word in asked)
+    found = [MemoryRow(*values) for values in _FOUND[kind].rows(tx, question=question, most=CANDIDATES)]
     return rank(asked, found)[:limit]
-
-
-def _fts_question(asked: Iterable[str]) -> str:
-    """Words have only letters and digits, and stand in quotes: nothing in a question is ever FTS syntax."""
-    return " OR ".join(f'"{word}"*' if may_be_prefix(word) else f'"{word}"' for word in asked)
 
 
 class Ranked(Protocol):

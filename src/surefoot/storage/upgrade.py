@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.errors import StorageError
-from surefoot.storage import sqlite
-from surefoot.storage.failures import DAMAGED, LOCKED, failure
+from surefoot.storage.failures import DAMAGED, failure
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
+    from surefoot.storage.place import Place
+
 MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK_SECONDS = 120.0
 """A migration of a large database may take a minute; a process that waits longer for another's says so."""
+
+VERSIONS = "alembic_version"
+"""Alembic's own table."""
 
 _VERSION_FILE = re.compile(r"(\d{4})_\w+\.py")
 
@@ -29,70 +33,58 @@ def known_versions() -> list[str]:
     return sorted(match.group(1) for match in names if match)
 
 
-def bring_up_to_date(path: Path, readers: Engine, busy_seconds: float) -> None:
-    """Migrate the database at `path` unless it is up to date.
+def bring_up_to_date(place: Place, readers: Engine) -> None:
+    """Migrate the database unless it is up to date.
 
     Raises:
         StorageError: it is of a newer version, no database of ours, or another process has migrated it for too long.
     """
     known = known_versions()
-    if _found(readers, path) == known[-1]:
+    if version_in(place, readers) == known[-1]:
         return
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
-            found = _found(readers, path)
-            if found != known[-1]:
-                _refuse_unknown(path, found, known)
-                _migrate(path, busy_seconds)
-    except Timeout as error:
-        raise failure(LOCKED, path, "another process is migrating it") from error
+    with place.migration_lock(LOCK_SECONDS):
+        found = version_in(place, readers)
+        if found != known[-1]:
+            _refuse_unknown(place, found, known)
+            _migrate(place)
 
 
-def _found(readers: Engine, path: Path) -> str:
+def version_in(place: Place, readers: Engine) -> str:
     """The version in the database; empty for a new one."""
-    if path.stat().st_size == 0 and not path.with_name(f"{path.name}-wal").exists():
+    tables, version = place.look(readers)
+    if not tables:
         return ""
-    with readers.connect() as connection:
-        tables = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
-        names = {row[0] for row in tables}
-        if not names:
-            return ""
-        if "alembic_version" not in names:
-            raise StorageError(
-                f"{path} is the database of another program: it has the table {min(names)!r}.",
-                "Name another file, or set SUREFOOT_DATA_DIR.",
-                reason="foreign",
-                path=str(path),
-            )
-        row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").fetchone()
-    if row is None or not row[0]:  # both are written in one transaction
-        raise failure(DAMAGED, path, "it has tables and no schema version")
-    return str(row[0])
+    if VERSIONS not in tables:
+        raise StorageError(
+            f"{place.name} is the database of another program: it has the table {min(tables)!r}.",
+            "Name another database, or set SUREFOOT_DATA_DIR for another file.",
+            reason="foreign",
+            path=place.name,
+        )
+    if not version:  # both are written in one transaction
+        raise failure(DAMAGED, place.name, "it has tables and no schema version")
+    return version
 
 
-def _refuse_unknown(path: Path, found: str, known: list[str]) -> None:
+def _refuse_unknown(place: Place, found: str, known: list[str]) -> None:
     if not found or found in known:
         return
     raise StorageError(
-        f"{path} has schema version {found}; this version of Surefoot knows versions up to {known[-1]}.",
+        f"{place.name} has schema version {found}; this version of Surefoot knows versions up to {known[-1]}.",
         "Install the newer Surefoot that wrote it, or set SUREFOOT_DATA_DIR to another folder.",
         reason="newer",
-        path=str(path),
+        path=place.name,
         found=found,
         known=known[-1],
     )
 
 
-def _migrate(path: Path, busy_seconds: float) -> None:
-    engine = sqlite.migration_engine(path, busy_seconds)
+def _migrate(place: Place) -> None:
+    engine = place.migration_engine()
     try:
         with engine.connect() as connection, connection.begin():
             run_migrations(connection, "head")
-            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchone()
-            if broken is not None:
-                raise failure(DAMAGED, path, f"rows of {broken[0]!r} refer to nothing")
+            place.check_migrated(connection)
     finally:
         engine.dispose()
 

@@ -6,7 +6,7 @@ from alembic import context
 
 context.configure(
     connection=context.config.attributes["connection"],
-    # SQLite takes table definitions back with the transaction: a migration is made whole or not at all.
+    # Both databases take table definitions back with the transaction: a migration is made whole or not at all.
     transactional_ddl=True,
     render_as_batch=True,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ NEAR = 50.0
 MIN_LETTERS = 3
 """A shorter reference ("a") says too little to be matched by its words; two characters do in Chinese and Japanese."""
 SHOWN = 5
+LONGEST_KEY = 2_000
+"""Bytes: an entry of PostgreSQL's indexes has 2,704."""
 
 _OF_CALL = (
     kit_targets.c.run == bindparam("of_run"),
@@ -56,7 +59,7 @@ def remembered(
     place = {
         "of_run": ctx.run,
         "of_call": ctx.call,
-        "text": f"{kind}:{reference.encode('utf-8', 'replace').decode()}",
+        "text": _key(kind, reference),
     }
     known = _KNOWN.row(tx, **place)
     if known is not None and (lives is None or lives(str(known[0]))):
@@ -66,6 +69,14 @@ def remembered(
         _FORGET.run(tx, **place)
     _RECORD.run(tx, run=ctx.run, call=ctx.call, reference=place["text"], row=found)
     return found
+
+
+def _key(kind: str, reference: str) -> str:
+    """What stands for the reference in the table's key, which holds no more than a title's length."""
+    data = reference.encode("utf-8", "replace").replace(b"\0", b"?")
+    if len(data) <= LONGEST_KEY:
+        return f"{kind}:{data.decode()}"
+    return f"{kind}:sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def choose(kind: str, reference: str, known: Sequence[Candidate]) -> str:

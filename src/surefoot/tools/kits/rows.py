@@ -208,8 +208,8 @@ def undo_of(rows: Rows, argument: str) -> Undo:
 
 
 def clean(text: str) -> str:
-    """Text that every database takes: half of a surrogate pair is no character."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Text that every database takes: half of a surrogate pair and NUL are no characters."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 
 
 def title_of(text: str, kind: str) -> str:

@@ -28,6 +28,8 @@ def upgrade() -> None:
     _memories()
     if op.get_bind().dialect.name == "sqlite":
         _memories_index()
+    else:
+        _memories_lexemes()
 
 
 def _runs() -> None:
@@ -156,3 +158,17 @@ def _memories_index() -> None:
     op.execute(f"CREATE TRIGGER memories_fts_insert AFTER INSERT ON memories BEGIN {new} END")
     op.execute(f"CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN {old} END")
     op.execute(f"CREATE TRIGGER memories_fts_update AFTER UPDATE OF words ON memories BEGIN {old} {new} END")
+
+
+def _memories_lexemes() -> None:
+    """The same on PostgreSQL: its own parser would split `words` anew, by the locale of the database.
+
+    Lexemes have 2,046 bytes at most and a vector has 1 MB: long words are cut to 500 characters, which rank by their
+    whole text later, and the index ends 200,000 characters into a text.
+    """
+    op.execute(
+        "CREATE FUNCTION surefoot_lexemes(words text) RETURNS tsvector LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS "
+        "$$ SELECT array_to_tsvector(ARRAY(SELECT left(one, 500) FROM "
+        "unnest(string_to_array(left(words, 200000), ' ')) AS one WHERE one <> '')) $$"
+    )
+    op.execute("CREATE INDEX ix_memories_lexemes ON memories USING gin (surefoot_lexemes(words))")
