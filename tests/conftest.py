@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import locale
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from network_guard import block_network
+from postgres_server import (  # noqa: F401 - fixtures
+    migrated_template,
+    new_postgres_url,
+    postgres_server,
+    postgres_url,
+)
 from surefoot.redaction import secrets
 
 settings.register_profile(
@@ -28,7 +35,7 @@ settings.load_profile(
 )  # how long an example takes says something of the machine, nothing of the code
 
 KEY_ENDINGS = ("_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-OUR_PREFIXES = ("SUREFOOT_", "OLLAMA_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "HF_")
+OUR_PREFIXES = ("SUREFOOT_", "PG", "OLLAMA_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "HF_")
 PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 TERMINAL = frozenset({"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"})
 
@@ -93,3 +100,29 @@ def isolated(
         monkeypatch.setenv("SUREFOOT_CACHE_DIR", cache)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     return home
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new SQLite database, migrated once: a copy of it opens in a millisecond."""
+    from surefoot.storage import Database
+
+    path = tmp_path_factory.mktemp("migrated") / "kept.db"
+    Database(path).close()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, migrated: Path) -> str:
+    """What names an empty, migrated database of each kind."""
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("postgres_url"))
+    return str(shutil.copy(migrated, tmp_path / "kept.db"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """What names a database of each kind that is not made yet."""
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("new_postgres_url"))
+    return str(tmp_path / "kept.db")

@@ -30,30 +30,23 @@ def clock():
     return Clock()
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory):
-    """A new database, migrated once: a copy of it opens in a millisecond."""
-    path = tmp_path_factory.mktemp("migrated") / "journal.db"
-    Database(path).close()
-    return path
-
-
 @pytest.fixture
 def database_path(tmp_path, migrated):
     """The path of an empty, migrated database."""
     return shutil.copy(migrated, tmp_path / "journal.db")
 
 
-@pytest.fixture(params=["sql", "memory", "memory with a database"])
-async def journal(request, database_path, clock):
-    """Each journal in turn, with a clock of the test's own."""
+@pytest.fixture(params=["sql", "postgresql", "memory", "memory with a database"])
+async def journal(request, clock):
+    """Each journal in turn, on each kind of database, with a clock of the test's own."""
     if request.param == "memory":
         opened = MemoryJournal(clock=clock)
         yield opened
         await opened.close()
         return
-    with Database(database_path) as database:
-        opened = (SqlJournal if request.param == "sql" else MemoryJournal)(database, clock=clock)
+    kind = "postgres_url" if request.param == "postgresql" else "database_path"
+    with Database(request.getfixturevalue(kind)) as database:
+        opened = (MemoryJournal if "memory" in request.param else SqlJournal)(database, clock=clock)
         yield opened
         await opened.close()
         await opened.close()

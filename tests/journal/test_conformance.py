@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from sqlalchemy import text
 
 from surefoot import redaction
 from surefoot.errors import AmbiguousError, MisuseError, NotFoundError, StateError
@@ -982,7 +983,7 @@ async def test_effect_and_result_commit_together(journal):
 
     def body(call, *, fails):
         def run(tx):
-            tx.exec_driver_sql("INSERT INTO effects VALUES (?)", (call.key,))
+            tx.execute(text("INSERT INTO effects VALUES (:key)"), {"key": call.key})
             if fails:
                 raise ValueError("stop")
             return Finished(call.with_(status=CallStatus.DONE))

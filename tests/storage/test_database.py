@@ -23,8 +23,8 @@ things = Table(
 
 
 @pytest.fixture
-def database(tmp_path):
-    with Database(tmp_path / "kept.db") as opened:
+def database(place):
+    with Database(place) as opened:
         opened.write_sync(things.create)
         yield opened
 

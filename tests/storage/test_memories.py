@@ -17,8 +17,8 @@ def _row(id_, text, kind="fact", run="r", at=AT, *, undone=False):
 
 
 @pytest.fixture
-def database(tmp_path):
-    with Database(tmp_path / "kept.db") as opened:
+def database(place):
+    with Database(place) as opened:
         yield opened
 
 

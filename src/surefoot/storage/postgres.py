@@ -51,7 +51,7 @@ class PostgresPlace:
     def __init__(self, url: URL, busy_seconds: float) -> None:
         self._url = _with_defaults(url)
         self._passwords = failures.passwords_of(url)
-        self.name = url.set(drivername="postgresql", password=None, query={}).render_as_string()
+        self.name = _shown(url)
         self.busy_seconds = busy_seconds
 
     def make_ready(self) -> None:
@@ -206,6 +206,14 @@ class PostgresPlace:
         if prepare is not None:
             event.listen(engine, "connect", lambda driver, _record: prepare(driver))
         return engine
+
+
+def _shown(url: URL) -> str:
+    """The URL without password and query, which may hold one."""
+    from sqlalchemy import URL
+
+    shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+    return shown.render_as_string(hide_password=True)
 
 
 def _with_defaults(url: URL) -> URL:
