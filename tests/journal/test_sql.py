@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import threading
 
 import pytest
@@ -31,29 +28,6 @@ async def journal(database_path, clock):
         await opened.close()
 
 
-def _child(path, body, **how):
-    script = (
-        "import asyncio, sys\nfrom surefoot.storage import Database\nfrom surefoot.journal import SqlJournal\n"
-        "from surefoot.journal.owner import current_owner\nfrom surefoot.errors import StateError\n"
-        "from surefoot.journal.types import *\nfrom surefoot.tools.types import Effect\n"
-        "async def main(journal):\n" + textwrap.indent(textwrap.dedent(body), "    ") + "\n"
-        "with Database(sys.argv[1]) as database:\n    asyncio.run(main(SqlJournal(database)))\n"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", script, str(path)],
-        stdout=subprocess.PIPE,
-        stdin=subprocess.PIPE,
-        text=True,
-        **how,
-    )
-
-
-async def _join(child):
-    said, _ = await asyncio.to_thread(child.communicate, timeout=60)
-    assert child.returncode == 0
-    return said.strip()
-
-
 async def test_json_in_the_database_is_canonical(journal):
     """Sorted keys, no escapes: equal values are equal bytes, and a person can read them."""
     await journal.create_run(Run(RUN, "g", context={"ü": 1, "b": [1, {"z": 0, "a": None}], "a": "x"}))
@@ -61,107 +35,6 @@ async def test_json_in_the_database_is_canonical(journal):
     assert stored == '{"a":"x","b":[1,{"a":null,"z":0}],"ü":1}'
     times = await journal.transact(lambda tx: tx.exec_driver_sql("SELECT created_at FROM runs").scalar())
     assert times == "2026-11-30T18:30:00.000001Z"
-
-
-async def test_two_processes_claim_and_one_gets_it(journal):
-    """Claims are atomic across processes: of several that start together exactly one holds the run."""
-    await journal.create_run(Run(RUN, "g"))
-    body = f"""
-    sys.stdin.readline()
-    try:
-        run = await journal.claim({RUN!r}, current_owner())
-        print(run.owner)
-        sys.stdout.flush()
-        sys.stdin.readline()
-    except StateError as error:
-        print("refused")
-        sys.stdout.flush()
-        sys.stdin.readline()
-    """
-    children = [_child(journal.database.path, body) for _ in range(4)]
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    said = [(await asyncio.to_thread(child.stdout.readline)).strip() for child in children]
-    assert sorted(one == "refused" for one in said) == [False, True, True, True]
-    assert (await journal.run(RUN)).owner == next(one for one in said if one != "refused")
-    for child in children:
-        child.stdin.write("end\n")
-        child.stdin.flush()
-    for child in children:
-        await _join(child)
-
-
-async def test_a_killed_process_is_known_at_once(journal):
-    """No expiry to wait for: its run is interrupted, its call shown so, and another takes it up."""
-    await journal.create_run(Run(RUN, "g"))
-    body = f"""
-    run = await journal.claim({RUN!r}, current_owner())
-    run = await journal.set_run(run.with_(status=RunStatus.RUNNING))
-    await journal.intend(Call(run.id, "step.1", 0, "c", "addNote", {{}}, Effect.WRITE), None, fence=run.fence)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    """
-    child = _child(journal.database.path, body)
-    assert (await asyncio.to_thread(child.stdout.readline)).strip() == "ready"
-    assert await journal.release_dead() == []
-    child.kill()
-    await asyncio.to_thread(child.communicate)
-    assert [run.id for run in await journal.release_dead()] == [RUN]
-    assert [call.status for call in await journal.calls(RUN)] == [CallStatus.INTERRUPTED]
-
-
-async def test_another_process_follows_the_events(journal):
-    """A reader elsewhere sees every event once, in order, while this process writes."""
-    await journal.create_run(Run(RUN, "g"))
-    body = f"""
-    last, seen = 0, []
-    while last < 120:
-        for event in await journal.events({RUN!r}, after=last):
-            seen.append(event.seq)
-            last = event.seq
-    print(seen == list(range(1, 121)))
-    """
-    child = _child(journal.database.path, body)
-    for number in range(40):
-        call = Call(RUN, f"step.{number}", 0, "c", "addNote", {}, Effect.WRITE)
-        call = await journal.intend(call, None, [(EventType.CALL_INTENDED, {}), (EventType.NOTICE, {})])
-        end = call.with_(status=CallStatus.DONE)
-        await journal.finish(call, lambda _, end=end: Finished(end, [(EventType.CALL_DONE, {})]))
-    assert await _join(child) == "True"
-
-
-async def test_two_processes_write_to_one_run(journal):
-    """Counters stay whole when events come from two sides (a run that works, a person who cancels)."""
-    await journal.create_run(Run(RUN, "g"))
-    body = f"""
-    from surefoot.events import EventType
-    for number in range(50):
-        await journal.append({RUN!r}, [(EventType.NOTICE, {{"text": "theirs"}})])
-    """
-    child = _child(journal.database.path, body)
-    for _ in range(50):
-        await journal.append(RUN, [(EventType.NOTICE, {"text": "mine"})])
-    await _join(child)
-    events = await journal.events(RUN)
-    assert [one.seq for one in events] == list(range(1, 101))
-    assert sum(one.data["text"] == "mine" for one in events) == 50
-
-
-async def test_a_cancel_from_elsewhere_stops_the_next_call(journal):
-    """Without the lease, `cancel` in another process is final: the worker's next intent is refused."""
-    run = await journal.create_run(Run(RUN, "g"))
-    run = await journal.claim(RUN, "host/1/x")
-    run = await journal.set_run(run.with_(status=RunStatus.RUNNING))
-    body = f"""
-    run = await journal.run({RUN!r})
-    await journal.set_run(run.with_(status=RunStatus.CANCELLED, fence=0))
-    """
-    await _join(_child(journal.database.path, body))
-    from surefoot.errors import StateError
-
-    with pytest.raises(StateError, match="cancelled"):
-        await journal.intend(Call(RUN, "k", 0, "c", "t", {}, Effect.READ), None, fence=run.fence)
 
 
 # --- what is on the disk -------------------------------------------------------------------------------------

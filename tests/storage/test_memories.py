@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -66,16 +67,57 @@ def test_a_memory_rolled_back_is_not_in_the_index(database):
     assert _search(database, "tea") == []
 
 
-def test_the_index_stays_whole(database):
-    """After inserts, updates and deletes the index agrees with the table, by SQLite's own check."""
+def _changes(database):
     for number in range(20):
         database.write_sync(lambda tx, n=number: memories.put(tx, _row(str(n % 7), f"text {n} 喝茶")))
         database.write_sync(lambda tx, n=number: memories.remove(tx, str(n % 3)))
-    database.write_sync(
-        lambda tx: tx.exec_driver_sql(
-            "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)"
+
+
+def test_the_index_finds_what_the_table_holds(database):
+    """After inserts, updates and deletes: each row by its own word, and nothing that is gone."""
+    _changes(database)
+    left = {row.text: row.id for row in database.read_sync(lambda tx: memories.valid(tx, "fact"))}
+    assert len(left) == 4
+    for number in range(20):
+        text = f"text {number} 喝茶"
+        assert _search(database, str(number)) == ([left[text]] if text in left else [])
+    assert sorted(_search(database, "喝茶")) == sorted(left.values())
+
+
+def test_the_index_of_sqlite_stays_whole(migrated, tmp_path):
+    """It agrees with the table, by SQLite's own check."""
+    with Database(shutil.copy(migrated, tmp_path / "kept.db")) as database:
+        _changes(database)
+        database.write_sync(
+            lambda tx: tx.exec_driver_sql(
+                "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)"
+            )
         )
-    )
+
+
+@pytest.mark.parametrize("length", [499, 500, 501, 3_000])
+def test_words_of_any_length_are_found(database, length):
+    """What an index cannot hold whole is found all the same, and told from what begins alike."""
+    word, other = "x" * length, "x" * (length - 1) + "y"
+    database.write_sync(lambda tx: [memories.add(tx, _row(id_, id_)) for id_ in (word[:60], "short")])
+    database.write_sync(lambda tx: [memories.add(tx, _row("a", f"tea {word}")), memories.add(tx, _row("b", other))])
+    assert _search(database, word) == ["a"]
+    assert _search(database, other) == ["b"]
+
+
+def test_a_text_of_a_megabyte_can_be_kept(database):
+    """Longer than any index takes: what stands in front is found."""
+    text = "kayak " + " ".join(f"word{number}" for number in range(200_000))
+    database.write_sync(lambda tx: memories.add(tx, _row("a", text)))
+    assert _search(database, "kayak") == ["a"]
+    assert database.read_sync(lambda tx: memories.get(tx, "a")).text == text
+
+
+def test_a_rare_word_is_not_lost_behind_common_ones(database):
+    """Hundreds hold both common words of the question, one holds the rare one and nothing else."""
+    rows = [_row(f"n{number}", f"the day number {number}") for number in range(memories.CANDIDATES + 50)]
+    database.write_sync(lambda tx: [memories.add(tx, row) for row in [_row("best", "kayak"), *rows]])
+    assert "best" in _search(database, "the day kayak", memories.CANDIDATES)
 
 
 def test_more_matches_than_candidates_still_give_the_best(database):
