@@ -187,7 +187,7 @@ async def run_case(case: dict[str, Any], model: LanguageModel) -> dict[str, Any]
     now = datetime.fromisoformat(case["now"]).replace(tzinfo=zone)
     with tempfile.TemporaryDirectory() as folder:
         settings = load_settings(data_dir=Path(folder), zone=case["zone"], language=case["language"])
-        database = Database(settings.database_url)
+        database = Database(settings.database)
         journal = SqlJournal(database)
         try:
             seed(database, case, now)

@@ -27,7 +27,7 @@ TASKS = {
 async def main() -> None:
     """Add the tasks in one run; it asks no model, and leaves no conversation that one could read."""
     settings = load_settings()
-    journal = SqlJournal(Database(settings.database_url))
+    journal = SqlJournal(Database(settings.database))
     run = lifecycle.new_run(
         "The tasks you begin with",
         kind="ask",

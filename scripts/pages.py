@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, get_args, get_origin
 
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from surefoot.errors import SurefootError
@@ -113,7 +114,7 @@ def _default(name: str, field: FieldInfo) -> str:
     if name in DEFAULT_FOLDERS:
         return DEFAULT_FOLDERS[name]
     value = field.get_default(call_default_factory=True)
-    if value in ("", None, {}):
+    if value in ("", None, {}, SecretStr("")):
         return "empty"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 

@@ -69,6 +69,7 @@ class Server:
         self.programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="surefoot-pg-"))
         self.port = _free_port()
+        self.template = "template1"
         self._numbers = itertools.count(1)
         self._keeper: subprocess.Popen[bytes] | None = None
         self._make()

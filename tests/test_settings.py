@@ -161,7 +161,7 @@ def test_folders_are_whole_paths(monkeypatch, given, tmp_path):
 def test_where_things_lie(isolated, monkeypatch):
     """The variables of the folders win; without them the platform's folders are used."""
     settings = load_settings()
-    assert settings.database_url == f"sqlite:///{isolated / 'data' / 'surefoot.db'}"
+    assert settings.database == f"sqlite:///{isolated / 'data' / 'surefoot.db'}"
     assert settings_file() == isolated / "config" / "settings.toml"
     monkeypatch.setenv("HOME", str(isolated))
     for name in ("CONFIG", "DATA", "CACHE"):

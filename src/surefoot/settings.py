@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -73,6 +73,11 @@ FILE_ONLY = frozenset({"flow_rescue_route", "gemini_url", "mcp", "routes"})
 """Settings that count in the settings file and nowhere else: where a prompt is sent, and which programs are started, is
 not for a variable to say."""
 
+_NOT_SHOWN = FILE_ONLY | {"database_url"}
+"""Settings whose values stay out of errors: a password may stand in them."""
+
+_DATABASE = re.compile(r"(postgres(ql)?(\+psycopg)?|sqlite)://\S+")
+
 _ROUTE_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -108,6 +113,7 @@ class Settings(BaseSettings):
         extra="forbid",
         frozen=True,
         protected_namespaces=(),
+        hide_input_in_errors=True,
     )
 
     model: str = Field(
@@ -165,6 +171,11 @@ class Settings(BaseSettings):
     language: str = Field("", description="Language of the interface, `en` or `de`. Empty: by locale.")
     data_dir: Path = Field(
         default_factory=_default_data_dir, description="Where the journal and your data lie."
+    )
+    database_url: SecretStr = Field(
+        SecretStr(""),
+        description="A PostgreSQL database for the journal and your data, as `postgresql://user:password@host/database` "
+        "(docs/postgres.md). Empty: the file `surefoot.db` in the data folder.",
     )
     cache_dir: Path = Field(
         default_factory=_default_cache_dir, description="Where the weights of models lie."
@@ -272,10 +283,18 @@ class Settings(BaseSettings):
                 raise ValueError(msg) from error
         return value
 
+    @field_validator("database_url")
+    @classmethod
+    def _url_of_a_database(cls, value: SecretStr) -> SecretStr:
+        text = value.get_secret_value().strip()
+        if text and not _DATABASE.fullmatch(text):
+            raise ValueError("it looks like postgresql://user:password@host:5432/database")
+        return SecretStr(text)
+
     @property
-    def database_url(self) -> str:
-        """SQLAlchemy URL of the journal and the kits' data."""
-        return f"sqlite:///{self.data_dir / 'surefoot.db'}"
+    def database(self) -> str:
+        """URL of the journal and the kits' data, for `Database`; it may hold a password."""
+        return self.database_url.get_secret_value() or f"sqlite:///{self.data_dir / 'surefoot.db'}"
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -358,7 +377,7 @@ def _settings_error(error: ValidationError, path: Path) -> SettingsError:
     reason = str(first["msg"]).removeprefix("Value error, ")
     only_file = first["loc"][0] in FILE_ONLY
     elsewhere = "" if only_file else f" or in SUREFOOT_{key.upper().replace('.', '__')}"
-    shown = "cannot be used" if only_file else f"is {first.get('input')!r}"  # a route may hold a password
+    shown = "cannot be used" if first["loc"][0] in _NOT_SHOWN else f"is {first.get('input')!r}"
     return SettingsError(
         f"Setting {key!r} {shown}: {reason}.",
         f"Change it in {path}{elsewhere}.",

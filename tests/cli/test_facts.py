@@ -210,5 +210,5 @@ def _kept(name: str) -> str:
     from surefoot.flows.vault import load_facts
     from surefoot.storage import Database
 
-    with Database(load_settings().database_url) as database:
+    with Database(load_settings().database) as database:
         return load_facts(database, [name]).value(name)

@@ -1,4 +1,4 @@
-"""Whatever is done to a journal in whatever order: it keeps its rules, and both journals agree."""
+"""Whatever is done to a journal in whatever order: it keeps its rules, and all journals agree."""
 
 from __future__ import annotations
 
@@ -137,9 +137,17 @@ class Driver:
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory):
-    with Database(tmp_path_factory.mktemp("journal") / "journal.db") as database:
-        yield database
+def opened(tmp_path_factory, postgres_server, migrated_template):
+    """A database of each kind."""
+    name = postgres_server.new(migrated_template)
+    file = tmp_path_factory.mktemp("journal") / "journal.db"
+    with Database(file) as sqlite, Database(postgres_server.url(name)) as postgres:
+        yield [sqlite, postgres]
+    postgres_server.drop(name)
+
+
+def _journals(opened, clock):
+    return [*(SqlJournal(database, clock) for database in opened), MemoryJournal(clock=clock)]
 
 
 numbers = itertools.count(1)
@@ -163,13 +171,13 @@ def _check(before: list[Any], after: list[Any]) -> None:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(operations, max_size=14))
-def test_both_journals_agree_and_keep_their_rules(opened, steps):
-    """Any sequence of operations gives the same answers, errors and state in both; final and done stay, events only grow."""
+def test_all_journals_agree_and_keep_their_rules(opened, steps):
+    """Any sequence of operations gives the same answers, errors and state in all; final and done stay, events only grow."""
 
     async def play() -> None:
         run_id = f"{next(numbers):016x}"
         clock = Clock()
-        drivers = [Driver(SqlJournal(opened, clock), run_id), Driver(MemoryJournal(clock=clock), run_id)]
+        drivers = [Driver(journal, run_id) for journal in _journals(opened, clock)]
         for driver in drivers:
             driver.journal._heart = None if isinstance(driver.journal, MemoryJournal) else _Still()  # type: ignore[union-attr]
             await driver.journal.create_run(JournalRun(run_id, "goal"), [_note("created")])
@@ -178,9 +186,9 @@ def test_both_journals_agree_and_keep_their_rules(opened, steps):
             if step[0] == "wait":
                 clock.now += timedelta(seconds=step[1])
             answers = [await driver.do(step) for driver in drivers]
-            assert answers[0] == answers[1], step
+            assert answers[0] == answers[1] == answers[2], step
             after = [await driver.state() for driver in drivers]
-            assert after[0] == after[1], step
+            assert after[0] == after[1] == after[2], step
             _check(states[0], after[0])
             states = after
         for driver in drivers:  # leave nothing that the next example would release
@@ -253,13 +261,13 @@ def test_a_text_answers_a_question_in_its_own_words(text):
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=5), st.text(max_size=12))
-def test_both_journals_find_the_same(opened, kept, question):
-    """The index of the database and the search in memory give the same memories in the same order, for any texts."""
+def test_all_journals_find_the_same(opened, kept, question):
+    """The index of each database and the search in memory give the same memories in the same order, for any texts."""
 
     async def play() -> None:
         run = f"search-{next(numbers)}"
         clock = Clock()
-        journals = [SqlJournal(opened, clock), MemoryJournal(clock=clock)]
+        journals = _journals(opened, clock)
         for journal in journals:
             for number, text in enumerate(kept):
                 at = clock.now + timedelta(seconds=number)
@@ -267,6 +275,6 @@ def test_both_journals_find_the_same(opened, kept, question):
         found = [[one.id for one in await journal.search_memories(question)] for journal in journals]
         for journal in journals:
             await journal.mark_memories(run, undone=True)
-        assert found[0] == found[1]
+        assert found[0] == found[1] == found[2]
 
     asyncio.run(play())

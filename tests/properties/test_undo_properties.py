@@ -8,6 +8,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from postgres_server import Server
 from surefoot import Assistant, ScriptedModel
 from surefoot.journal import SqlJournal
 from surefoot.journal.owner import current_owner
@@ -106,6 +108,16 @@ def template() -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def each_template(request: pytest.FixtureRequest, template: Path) -> Path | Server:
+    """What a database of each kind is copied from."""
+    if request.param == "sqlite":
+        return template
+    server: Server = request.getfixturevalue("postgres_server")
+    server.template = request.getfixturevalue("migrated_template")
+    return server
+
+
 def canonical(database: Database, *, only: str = "") -> bytes:
     """Every row of every kit, ordered by key, as canonical JSON.
 
@@ -141,10 +153,8 @@ async def make(session: Session, calls: list[tuple[str, dict[str, Any]]]) -> Non
 class Scene:
     """A database with something in it already, and what it looked like."""
 
-    def __init__(self, template: Path, folder: str) -> None:
-        path = Path(folder) / "journal.db"
-        shutil.copy(template, path)
-        self.database = Database(path)
+    def __init__(self, place: Path | str) -> None:
+        self.database = Database(place)
         self.journal = SqlJournal(self.database)
 
     async def close(self) -> None:
@@ -152,10 +162,22 @@ class Scene:
         self.database.close()
 
 
-def run_scene(template: Path, work: Any) -> None:
+@contextmanager
+def copied(template: Path | Server) -> Iterator[Path | str]:
+    """A database of its own for each example: a copy of the file, or one of the server."""
+    if not isinstance(template, Path):
+        name = template.new(template.template)
+        yield template.url(name)
+        template.drop(name)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield shutil.copy(template, Path(folder) / "journal.db")
+
+
+def run_scene(template: Path | Server, work: Any) -> None:
     async def inside() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            scene = Scene(template, folder)
+        with copied(template) as place:
+            scene = Scene(place)
             try:
                 await work(scene)
             finally:
@@ -169,9 +191,9 @@ SLOW = settings(max_examples=25, deadline=None, suppress_health_check=list(Healt
 
 @SLOW
 @given(before=st.lists(CALLS, max_size=5), calls=st.lists(CALLS, max_size=10))
-def test_calls_then_undo_restores_the_kits_data_byte_for_byte(template, before, calls):
+def test_calls_then_undo_restores_the_kits_data_byte_for_byte(each_template, before, calls):
     """Whatever was there before, and whatever failed on the way."""
-    run_scene(template, lambda scene: undone_whole(scene, before, calls))
+    run_scene(each_template, lambda scene: undone_whole(scene, before, calls))
 
 
 @SLOW
@@ -195,9 +217,9 @@ def test_calls_then_undo_restores_the_kits_data_byte_for_byte(template, before, 
         ("deleteArticle", {"article": "https://a.b/1"}),
     ],
 )
-def test_quizzes_and_articles_are_restored_byte_for_byte(template, before, calls):
+def test_quizzes_and_articles_are_restored_byte_for_byte(each_template, before, calls):
     """Their calls alone, so that they meet each other's rows more often."""
-    run_scene(template, lambda scene: undone_whole(scene, before, calls))
+    run_scene(each_template, lambda scene: undone_whole(scene, before, calls))
 
 
 async def undone_whole(scene: Scene, before: list[Any], calls: list[Any]) -> None:

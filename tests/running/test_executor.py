@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from pathlib import Path
+
 from typing import Any
 
 import pytest
@@ -13,21 +13,24 @@ import pytest
 from surefoot import redaction
 from surefoot.errors import StorageError, ToolError
 from surefoot.events import EventType
+from surefoot.journal import SqlJournal
 from surefoot.journal.types import CallStatus
 from surefoot.running import invoke
 from surefoot.running.budget import Limits
 from surefoot.running.executor import CallRequest, Executor
 from surefoot.running.records import as_json
+from surefoot.storage import Database
 from surefoot.tools.types import Context, Effect, Undo
 
-from .support import Shelf, again, new_session, open_journal, plain_tool
+from .support import Shelf, again, new_session, plain_tool
 
 
 @pytest.fixture
-async def journal(tmp_path: Path):
-    opened = open_journal(tmp_path)
-    yield opened
-    await opened.close()
+async def journal(place: str):
+    with Database(place) as database:
+        opened = SqlJournal(database)
+        yield opened
+        await opened.close()
 
 
 async def types_of(session: Any) -> list[EventType]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+
 from typing import Any
 
 import pytest
 
 from surefoot.errors import InverseMissingError, NotFoundError, StateError, ToolError
+from surefoot.journal import SqlJournal
 from surefoot.journal.types import CallStatus, RunStatus
 from surefoot.running.budget import NO_LIMITS, Budget
 from surefoot.running.executor import CallRequest, Executor
@@ -21,19 +22,21 @@ from surefoot.running.undo import (
     check_may_undo,
     undo_catalogue,
 )
+from surefoot.storage import Database
 from surefoot.tools.catalogue import Catalogue
 from surefoot.tools.types import Effect
 
-from .support import Shelf, new_session, open_journal, plain_tool
+from .support import Shelf, new_session, plain_tool
 
 WHERE = ["thread", "loop"]
 
 
 @pytest.fixture
-async def journal(tmp_path: Path):
-    opened = open_journal(tmp_path)
-    yield opened
-    await opened.close()
+async def journal(place: str):
+    with Database(place) as database:
+        opened = SqlJournal(database)
+        yield opened
+        await opened.close()
 
 
 async def put(session: Any, *pairs: tuple[str, str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.settings import Settings
-from surefoot.storage import Database
+from surefoot.storage import Database, metadata
 from surefoot.tools import Catalogue, Tool, kits, prepare
 from surefoot.tools.types import Actor, Context
 
@@ -43,9 +43,9 @@ class Done:
 class Bench:
     """A database, the database kits, and a counter that gives every call its own key."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: str = "") -> None:
         self.folder = folder
-        self.db = Database(folder / "kits.db")
+        self.db = Database(place or folder / "kits.db")
         self.catalogue = Catalogue(
             kits.builtin(["notes", "tasks", "calendar", "memory", "quizzes", "articles"])
         )
@@ -100,11 +100,11 @@ class Bench:
         """All rows of the kits, ordered by key, as canonical JSON."""
         found = self.db.read_sync(
             lambda tx: {
-                table: [
+                name: [
                     dict(row._mapping)
-                    for row in tx.exec_driver_sql(f"SELECT * FROM {table} ORDER BY id").fetchall()
+                    for row in tx.execute(metadata.tables[name].select().order_by("id")).fetchall()
                 ]
-                for table in TABLES
+                for name in TABLES
             }
         )
         return json.dumps(found, sort_keys=True, ensure_ascii=False)

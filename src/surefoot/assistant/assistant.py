@@ -324,7 +324,7 @@ class Assistant:
             from surefoot.journal import SqlJournal
             from surefoot.storage import Database
 
-            self._database = Database(self.settings.database_url)
+            self._database = Database(self.settings.database)
             self._journal = SqlJournal(self._database)
         return self._journal
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from surefoot import redaction
 from surefoot.errors import MisuseError, StorageError
 from surefoot.storage import postgres_failures as failures
 from surefoot.storage.failures import failure
@@ -31,6 +32,10 @@ FIRST_WAIT = 0.001
 LONGEST_WAIT = 0.1
 """Seconds before a refused transaction is run again: the one it met takes milliseconds, and each time twice as long is
 waited, with chance in it, so that several do not meet again."""
+
+MASKED_FROM = 8
+"""Characters of a password that is masked in everything: a shorter one, or one that is only a name over again, is a
+word that people write, and masking it would destroy their texts. In errors of the database any is masked."""
 
 MIGRATION_LOCK = 0x5EF007
 """The number of our advisory lock; locks count within one database."""
@@ -55,7 +60,9 @@ class PostgresPlace:
         self.busy_seconds = busy_seconds
 
     def make_ready(self) -> None:
-        """The driver must be there."""
+        """The driver must be there. The password is masked from here on, in what is journaled and shown too."""
+        taken = {self._url.username, self._url.database, self._url.host}
+        redaction.register(*(one for one in self._passwords if len(one) >= MASKED_FROM and one not in taken))
         try:
             import psycopg  # noqa: F401 - only whether it can be imported
         except ImportError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.errors import StorageError
-from surefoot.storage.failures import DAMAGED, failure
+from surefoot.storage.failures import DAMAGED, failure, translated
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -47,6 +47,21 @@ def bring_up_to_date(place: Place, readers: Engine) -> None:
         if found != known[-1]:
             _refuse_unknown(place, found, known)
             _migrate(place)
+
+
+def look_at(place: Place) -> str:
+    """The version in the database, empty for a new one; nothing is made or changed.
+
+    Raises:
+        StorageError: it cannot be opened, or is no database of ours.
+    """
+    with translated(place):
+        place.make_ready()
+        readers = place.reader_engine()
+        try:
+            return version_in(place, readers)
+        finally:
+            readers.dispose()
 
 
 def version_in(place: Place, readers: Engine) -> str:

@@ -218,18 +218,22 @@ def _search(cli: Cli, settings: Settings) -> Check:
 
 async def _database(cli: Cli, settings: Settings) -> Check:
     """Opened and read as every command does; made only where it is there already."""
-    from surefoot.errors import SurefootError
-    from surefoot.storage.upgrade import known_versions
+    import asyncio
 
-    path = settings.data_dir / "surefoot.db"
-    if not path.exists():
-        return Check("database", "ok", _text(cli, "database_none", path=path))
+    from surefoot.errors import SurefootError
+    from surefoot.storage.database import BUSY_SECONDS
+    from surefoot.storage.place import place_of
+    from surefoot.storage.upgrade import known_versions, look_at
+
     try:
+        place = place_of(settings.database, BUSY_SECONDS)
+        if not place.path.exists() if place.path else not await asyncio.to_thread(look_at, place):
+            return Check("database", "ok", _text(cli, "database_none", path=place.name))
         async with cli.assistant() as assistant:
             await (await assistant.journal()).runs(limit=1)
     except SurefootError as error:
         return Check("database", "problem", error.message, error.next_move)
-    return Check("database", "ok", _text(cli, "database", path=path, version=known_versions()[-1]))
+    return Check("database", "ok", _text(cli, "database", path=place.name, version=known_versions()[-1]))
 
 
 async def _ollama(cli: Cli, settings: Settings) -> Check:

@@ -28,7 +28,7 @@ def _group() -> None:
 def _database(cli: Cli) -> Database:
     from surefoot.storage import Database
 
-    return Database(cli.settings.database_url)
+    return Database(cli.settings.database)
 
 
 # --- set ---------------------------------------------------------------------------------------------------------
