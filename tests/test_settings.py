@@ -189,3 +189,36 @@ def test_the_zone_is_the_setting_else_the_systems_else_utc(monkeypatch, zone, sy
 
     monkeypatch.setattr(tzlocal, "get_localzone_name", local)
     assert load_settings(zone=zone).zone_name == expected
+
+
+URL = "postgresql://me:hidden-here@db.example/surefoot"
+
+
+def test_another_database_by_variable_or_file(isolated, monkeypatch):
+    """The variable wins over the file; empty is the file in the data folder."""
+    assert load_settings().database.startswith("sqlite:///")
+    settings_file().parent.mkdir(parents=True)
+    settings_file().write_text(f'database_url = "{URL}"')
+    assert load_settings().database == URL
+    monkeypatch.setenv("SUREFOOT_DATABASE_URL", "postgres://other/db")
+    assert load_settings().database == "postgres://other/db"
+    monkeypatch.setenv("SUREFOOT_DATABASE_URL", " ")
+    assert load_settings().database.startswith("sqlite:///")
+
+
+@pytest.mark.parametrize("shown", [repr, str, lambda one: str(one.model_dump()), lambda one: one.model_dump_json()])
+def test_the_password_of_a_database_is_not_shown(shown):
+    """Whatever prints the settings."""
+    assert "hidden" not in shown(load_settings(database_url=URL))
+
+
+@pytest.mark.parametrize(
+    "given", ["mysql://me:hidden@h/db", "me:hidden@h/db", "postgresql://me:hid den@h/db", ["hidden"], {"a": "hidden"}, 7]
+)
+def test_a_database_that_cannot_be_is_refused_without_showing_it(given):
+    """The text may hold a password, in whatever form it came."""
+    import traceback
+
+    with pytest.raises(SettingsError, match="database_url") as raised:
+        load_settings(database_url=given)
+    assert "hid" not in "".join(traceback.format_exception(raised.value)).replace("hide", "")

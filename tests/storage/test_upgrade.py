@@ -21,6 +21,7 @@ import surefoot.missions.tables
 import surefoot.storage.memories
 from surefoot.errors import StorageError
 from surefoot.storage import Database, metadata, sqlite, upgrade
+from surefoot.storage.place import place_of
 from surefoot.tools.kits import tables as kit_tables
 
 NEEDED = [
@@ -33,8 +34,29 @@ NEEDED = [
 """Importing a room's tables registers them; every room with tables is imported here."""
 
 
-def _version(path):
-    connection = sqlite3.connect(path)
+def _change(place, *statements):
+    """Change a database behind its back."""
+    if "://" in str(place):
+        import psycopg
+
+        with psycopg.connect(place, autocommit=True) as connection:
+            for one in statements:
+                connection.execute(one)
+        return
+    connection = sqlite3.connect(place)
+    for one in statements:
+        connection.execute(one)
+    connection.commit()
+    connection.close()
+
+
+def _version(place):
+    if "://" in str(place):
+        import psycopg
+
+        with psycopg.connect(place) as connection:
+            return connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    connection = sqlite3.connect(place)
     try:
         return connection.execute("SELECT version_num FROM alembic_version").fetchall()
     finally:
@@ -140,19 +162,18 @@ def test_importing_the_room_imports_nothing_heavy():
     assert done.stdout.split() == ["False", "False"]
 
 
-def test_many_processes_open_a_new_database_at_once(tmp_path):
+def test_many_processes_open_a_new_database_at_once(new_place):
     """Whoever comes first migrates, the others wait for it; all can write, and the schema is made once."""
-    path = tmp_path / "kept.db"
     script = (
         "import sys; from surefoot.storage import Database\n"
         "sys.stdin.readline()\n"
         "with Database(sys.argv[1]) as database:\n"
-        "    database.write_sync(lambda tx: tx.exec_driver_sql('INSERT INTO messages (dialogue, run, data, at) '\n"
-        "        'VALUES (1, 1, 1, 1)'))\n"
+        "    one = \"INSERT INTO messages (dialogue, run, data, at) VALUES ('d', 'r', 'x', 't')\"\n"
+        "    database.write_sync(lambda tx: tx.exec_driver_sql(one))\n"
     )
     children = [
         subprocess.Popen(
-            [sys.executable, "-c", script, str(path)],
+            [sys.executable, "-c", script, new_place],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -165,59 +186,61 @@ def test_many_processes_open_a_new_database_at_once(tmp_path):
     for child in children:
         _, said = child.communicate(timeout=120)
         assert (child.returncode, said) == (0, "")
-    assert _version(path) == [(upgrade.known_versions()[-1],)]
-    with Database(path) as database:
+    assert _version(new_place) == [(upgrade.known_versions()[-1],)]
+    with Database(new_place) as database:
         assert (
             database.read_sync(lambda tx: tx.exec_driver_sql("SELECT count(*) FROM messages").scalar()) == 4
         )
 
 
 @pytest.mark.parametrize("found", ["9999", "0123", "abcd"])
-def test_a_database_of_a_newer_version_is_refused(tmp_path, found):
-    """The numbers of both are in the error, and the file is left as it is."""
-    path = tmp_path / "kept.db"
-    Database(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE alembic_version SET version_num = ?", (found,))
-    connection.commit()
-    connection.close()
+def test_a_database_of_a_newer_version_is_refused(place, found):
+    """The numbers of both are in the error, and the database is left as it is."""
+    _change(place, f"UPDATE alembic_version SET version_num = '{found}'")
     known = upgrade.known_versions()[-1]
     with pytest.raises(StorageError, match=rf"{found}.*{known}") as raised:
-        Database(path)
+        Database(place)
     assert raised.value.details["reason"] == "newer"
     assert raised.value.next_move
-    assert _version(path) == [(found,)]
+    assert _version(place) == [(found,)]
 
 
-def test_an_older_database_keeps_its_rows(tmp_path):
+def test_looking_at_a_database_makes_nothing(new_place):
+    """Its version, and empty where it is not made yet."""
+    there = place_of(new_place, 1)
+    assert upgrade.look_at(there) == ""
+    assert upgrade.look_at(there) == ""
+    Database(new_place).close()
+    assert upgrade.look_at(there) == upgrade.known_versions()[-1]
+
+
+def test_an_older_database_keeps_its_rows(new_place):
     """Each version in turn, from the first: rows written then are there after the upgrade, and found by the index."""
-    path = tmp_path / "kept.db"
-    engine = sqlite.migration_engine(path, 1)
+    there = place_of(new_place, 1)
+    there.make_ready()
+    engine = there.migration_engine()
     with engine.connect() as connection, connection.begin():
         upgrade.run_migrations(connection, "0001")
     engine.dispose()
-    old = sqlite3.connect(path)
-    old.execute(
+    no = "false" if "://" in new_place else "0"
+    _change(
+        new_place,
         "INSERT INTO memories (id, kind, text, words, run, actor, version, at, undone) "
-        "VALUES ('m', 'fact', 'Anna likes tea', 'anna likes tea', '', 'agent:x', 1, '2026', 0)"
+        f"VALUES ('m', 'fact', 'Anna likes tea', 'anna likes tea', '', 'agent:x', 1, '2026', {no})",
+        f"INSERT INTO runs VALUES (1, 'r', 'goal', 'ask', 'done', 'agent:x', '{{}}', '', '', '', {no}, '', NULL, '', "
+        "'', 1, '')",
     )
-    old.execute(
-        "INSERT INTO runs VALUES (1, 'r', 'goal', 'ask', 'done', 'agent:x', '{}', '', '', '', 0, '', NULL, '', '', 1, '')"
-    )
-    old.commit()
-    old.close()
-    assert _version(path) == [("0001",)]
-    with Database(path) as database:
+    assert _version(new_place) == [("0001",)]
+    with Database(new_place) as database:
         found = database.read_sync(lambda tx: surefoot.storage.memories.search(tx, "tea", 5))
         goals = database.read_sync(lambda tx: tx.exec_driver_sql("SELECT goal FROM runs").scalars().all())
     assert [row.id for row in found] == ["m"]
     assert goals == ["goal"]
-    assert _version(path) == [(upgrade.known_versions()[-1],)]
+    assert _version(new_place) == [(upgrade.known_versions()[-1],)]
 
 
-def test_a_migration_that_fails_leaves_the_old_database(tmp_path, monkeypatch):
+def test_a_migration_that_fails_leaves_the_old_database(new_place, monkeypatch):
     """A migration is made whole or not at all; the next start tries again."""
-    path = tmp_path / "kept.db"
 
     def fails(connection, target):
         upgrade_as_it_is(connection, "0001")
@@ -226,13 +249,11 @@ def test_a_migration_that_fails_leaves_the_old_database(tmp_path, monkeypatch):
     upgrade_as_it_is = upgrade.run_migrations
     monkeypatch.setattr(upgrade, "run_migrations", fails)
     with pytest.raises(StorageError, match="full"):
-        Database(path)
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-    connection.close()
+        Database(new_place)
+    assert upgrade.look_at(place_of(new_place, 1)) == ""
     monkeypatch.undo()
-    Database(path).close()
-    assert _version(path) == [(upgrade.known_versions()[-1],)]
+    Database(new_place).close()
+    assert _version(new_place) == [(upgrade.known_versions()[-1],)]
 
 
 def test_a_migration_that_breaks_references_is_not_made(tmp_path, monkeypatch):
@@ -250,14 +271,25 @@ def test_a_migration_that_breaks_references_is_not_made(tmp_path, monkeypatch):
     assert "events" in raised.value.details["said"]
 
 
-def test_waiting_for_a_migration_ends(tmp_path, monkeypatch):
+def test_waiting_for_a_migration_ends(new_place, monkeypatch):
     """Another process that never ends its migration is named as the cause."""
-    from filelock import FileLock
-
     monkeypatch.setattr(upgrade, "LOCK_SECONDS", 0.05)
-    path = tmp_path / "kept.db"
-    with FileLock(f"{path}.lock"), pytest.raises(StorageError, match="locked"):
-        Database(path)
+    there = place_of(new_place, 1)
+    there.make_ready()
+    with there.migration_lock(1), pytest.raises(StorageError, match="Another program") as raised:
+        Database(new_place)
+    assert raised.value.details["reason"] == "locked"
+    Database(new_place).close()
+
+
+def test_the_database_of_another_program_is_refused(new_place):
+    """Tables and no version of ours: nothing is made beside them."""
+    _change(new_place, "CREATE TABLE customers (name TEXT)")
+    with pytest.raises(StorageError, match="customers") as raised:
+        Database(new_place)
+    assert raised.value.details["reason"] == "foreign"
+    with pytest.raises(StorageError, match="customers"):
+        Database(new_place)
 
 
 def test_no_table_is_for_one_database_only():
@@ -276,27 +308,20 @@ def test_no_table_is_for_one_database_only():
 @pytest.mark.parametrize(
     "change", ["DELETE FROM alembic_version", "UPDATE alembic_version SET version_num = ''"]
 )
-def test_a_database_that_lost_its_version_is_damaged(tmp_path, change):
+def test_a_database_that_lost_its_version_is_damaged(place, change):
     """It is no new one: making the tables again would fail, or worse."""
-    path = tmp_path / "kept.db"
-    Database(path).close()
-    with sqlite3.connect(path) as raw:
-        raw.execute(change)
-    raw.close()
+    _change(place, change)
     with pytest.raises(StorageError, match="damaged") as raised:
-        Database(path)
+        Database(place)
     assert raised.value.details["reason"] == "damaged"
 
 
 @pytest.mark.parametrize("change", ["DROP TABLE notes", "ALTER TABLE notes RENAME COLUMN title TO name"])
-async def test_a_table_that_something_else_took_away_is_damage(tmp_path, change):
+async def test_a_table_that_something_else_took_away_is_damage(place, change):
     """Not our own fault, and never an SQL statement on the screen."""
-    path = tmp_path / "kept.db"
-    Database(path).close()
-    with sqlite3.connect(path) as raw:
-        raw.execute(change)
-    raw.close()
-    with Database(path) as database:
+    _change(place, change)
+    with Database(place) as database:
         statement = "SELECT title FROM notes"
-        with pytest.raises(StorageError, match="damaged"):
+        with pytest.raises(StorageError, match="damaged") as raised:
             await database.read(lambda tx: tx.exec_driver_sql(statement).fetchall())
+        assert "SELECT" not in str(raised.value)

@@ -71,6 +71,14 @@ def _told(done) -> str:
     return json.dumps([done.result, error, done.before, done.after], ensure_ascii=False, sort_keys=True)
 
 
+def _unnumbered(rows: str):
+    """A row that was deleted and made again has another number; that is the database's own."""
+    return {
+        name: [{key: value for key, value in row.items() if key != "number"} for row in found]
+        for name, found in json.loads(rows).items()
+    }
+
+
 @pytest.mark.parametrize("kit", sorted(STORIES))
 def test_a_kit_is_the_same_on_both(tmp_path, postgres_url, kit):
     """Answers, errors, images and rows; then each call is taken back, the last one first, and made again."""
@@ -90,7 +98,7 @@ def test_a_kit_is_the_same_on_both(tmp_path, postgres_url, kit):
             assert bench.rows() == empty[0]
             for done in writes:
                 bench.restore(done, done.after)
-        assert [json.loads(bench.rows()) for bench in benches] == [json.loads(rows[0])] * 2
+        assert [_unnumbered(bench.rows()) for bench in benches] == [_unnumbered(rows[0])] * 2
     finally:
         for bench in benches:
             bench.close()

@@ -224,7 +224,8 @@ def _shown(url: URL) -> str:
 
 
 def _with_defaults(url: URL) -> URL:
-    query = {"connect_timeout": str(CONNECT_SECONDS), "application_name": "surefoot", **url.query}
+    usual = {"connect_timeout": str(CONNECT_SECONDS), "application_name": "surefoot"}
+    query = {**usual, **url.query, "client_encoding": "utf8"}
     return url.set(drivername="postgresql+psycopg", query=query)
 
 
