@@ -35,7 +35,17 @@ settings.load_profile(
 )  # how long an example takes says something of the machine, nothing of the code
 
 KEY_ENDINGS = ("_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-OUR_PREFIXES = ("SUREFOOT_", "PG", "OLLAMA_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "HF_")
+OUR_PREFIXES = (
+    "SUREFOOT_",
+    "PG",
+    "OLLAMA_",
+    "OPENAI_",
+    "ANTHROPIC_",
+    "GEMINI_",
+    "GOOGLE_",
+    "OPENROUTER_",
+    "HF_",
+)
 PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 TERMINAL = frozenset({"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"})
 

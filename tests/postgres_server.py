@@ -81,10 +81,23 @@ class Server:
         if "user" in _as_user():
             shutil.chown(self.folder, "nobody")
             shutil.chown(secret, "nobody")
-        arguments = ["-A", "scram-sha-256", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C.UTF-8"]
+        arguments = [
+            "-A",
+            "scram-sha-256",
+            "--no-sync",
+            "--no-instructions",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+        ]
         command = [self.programs / "initdb", "-D", self.folder / "data", "-U", "me", f"--pwfile={secret}"]
         done = subprocess.run(
-            [*map(str, command), *arguments], cwd="/", capture_output=True, text=True, check=False, **_as_user()
+            [*map(str, command), *arguments],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+            **_as_user(),
         )
         if done.returncode:
             raise RuntimeError(done.stderr)

@@ -206,14 +206,24 @@ def test_another_database_by_variable_or_file(isolated, monkeypatch):
     assert load_settings().database.startswith("sqlite:///")
 
 
-@pytest.mark.parametrize("shown", [repr, str, lambda one: str(one.model_dump()), lambda one: one.model_dump_json()])
+@pytest.mark.parametrize(
+    "shown", [repr, str, lambda one: str(one.model_dump()), lambda one: one.model_dump_json()]
+)
 def test_the_password_of_a_database_is_not_shown(shown):
     """Whatever prints the settings."""
     assert "hidden" not in shown(load_settings(database_url=URL))
 
 
 @pytest.mark.parametrize(
-    "given", ["mysql://me:hidden@h/db", "me:hidden@h/db", "postgresql://me:hid den@h/db", ["hidden"], {"a": "hidden"}, 7]
+    "given",
+    [
+        "mysql://me:hidden@h/db",
+        "me:hidden@h/db",
+        "postgresql://me:hid den@h/db",
+        ["hidden"],
+        {"a": "hidden"},
+        7,
+    ],
 )
 def test_a_database_that_cannot_be_is_refused_without_showing_it(given):
     """The text may hold a password, in whatever form it came."""

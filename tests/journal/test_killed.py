@@ -88,7 +88,9 @@ async def _look(path, run_id):
             expected = CallStatus.UNKNOWN if calls[-1].effect == "external" else CallStatus.INTERRUPTED
             assert calls[-1].status is expected
         effects = database.read_sync(
-            lambda tx: set(tx.execute(text("SELECT key FROM effects WHERE run = :run"), {"run": run_id}).scalars())
+            lambda tx: set(
+                tx.execute(text("SELECT key FROM effects WHERE run = :run"), {"run": run_id}).scalars()
+            )
         )
         assert effects == {call.key for call in calls if call.status is CallStatus.DONE}
         events = await journal.events(run_id)
@@ -119,7 +121,9 @@ async def test_killed_at_any_moment(path):
         done += await _look(path, run_id)
     assert done > kills  # they did work before they died
     with Database(path) as database:
-        assert database.read_sync(lambda tx: tx.exec_driver_sql("SELECT count(*) FROM effects").scalar()) == done
+        assert (
+            database.read_sync(lambda tx: tx.exec_driver_sql("SELECT count(*) FROM effects").scalar()) == done
+        )
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.3, 0.4])
@@ -134,4 +138,6 @@ def test_killed_while_the_database_is_made(new_place, delay):
     with Database(new_place) as database:
         assert database.read_sync(lambda tx: tx.exec_driver_sql("SELECT count(*) FROM runs").scalar()) == 0
         if database.path is not None:
-            assert database.read_sync(lambda tx: tx.exec_driver_sql("PRAGMA integrity_check").scalar()) == "ok"
+            assert (
+                database.read_sync(lambda tx: tx.exec_driver_sql("PRAGMA integrity_check").scalar()) == "ok"
+            )

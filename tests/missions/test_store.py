@@ -21,8 +21,8 @@ WHO = {"actor": ME, "now": NOW}
 
 
 @pytest.fixture
-def database(tmp_path):
-    with Database(tmp_path / "kept.db") as opened:
+def database(place):
+    with Database(place) as opened:
         yield opened
 
 

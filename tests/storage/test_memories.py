@@ -100,7 +100,9 @@ def test_words_of_any_length_are_found(database, length):
     """What an index cannot hold whole is found all the same, and told from what begins alike."""
     word, other = "x" * length, "x" * (length - 1) + "y"
     database.write_sync(lambda tx: [memories.add(tx, _row(id_, id_)) for id_ in (word[:60], "short")])
-    database.write_sync(lambda tx: [memories.add(tx, _row("a", f"tea {word}")), memories.add(tx, _row("b", other))])
+    database.write_sync(
+        lambda tx: [memories.add(tx, _row("a", f"tea {word}")), memories.add(tx, _row("b", other))]
+    )
     assert _search(database, word) == ["a"]
     assert _search(database, other) == ["b"]
 

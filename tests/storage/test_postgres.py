@@ -261,7 +261,9 @@ def test_durable_keeps_what_the_server_asks_for(postgres_server, postgres_url):
     postgres_server.run(f"ALTER DATABASE {name} SET synchronous_commit = remote_apply")
     with Database(postgres_url) as database:
         ask = "SHOW synchronous_commit"
-        assert database.write_sync(lambda tx: tx.exec_driver_sql(ask).scalar(), durable=True) == "remote_apply"
+        assert (
+            database.write_sync(lambda tx: tx.exec_driver_sql(ask).scalar(), durable=True) == "remote_apply"
+        )
         assert database.write_sync(lambda tx: tx.exec_driver_sql(ask).scalar()) == "off"
 
 
@@ -327,7 +329,9 @@ def test_a_password_that_is_a_word_is_not_masked_everywhere(password):
     assert password not in place.name.replace("surefoot-db", "").replace("me-and-me@", "")
 
 
-@pytest.mark.parametrize("url", ["postgresql://me:se cret@host:port/db", "postgresql://[me:secret/db", "://secret"])
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:se cret@host:port/db", "postgresql://[me:secret/db", "://secret"]
+)
 def test_a_url_that_cannot_be_read_is_not_shown(url):
     """A password may stand anywhere in it."""
     with pytest.raises((MisuseError, StorageError)) as raised:

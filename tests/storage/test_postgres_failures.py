@@ -106,7 +106,9 @@ def test_an_encoding_that_lacks_scripts(postgres_server):
     """Refused before anything is made."""
     postgres_server.run("CREATE DATABASE ascii TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
     assert _refused(postgres_server.url("ascii")) == "encoding"
-    assert postgres_server.run("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", "ascii") == [(0,)]
+    assert postgres_server.run("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", "ascii") == [
+        (0,)
+    ]
     postgres_server.drop("ascii")
 
 
@@ -126,7 +128,9 @@ def test_a_disk_without_space(postgres_server, postgres_url, tmp_path_factory):
         os.chown(disk / "space", postgres_server.folder.stat().st_uid, postgres_server.folder.stat().st_gid)
         postgres_server.run(f"CREATE TABLESPACE small LOCATION '{disk / 'space'}'")
         with Database(postgres_url) as database:
-            database.write_sync(lambda tx: tx.exec_driver_sql("CREATE TABLE big (t text STORAGE plain) TABLESPACE small"))
+            database.write_sync(
+                lambda tx: tx.exec_driver_sql("CREATE TABLE big (t text STORAGE plain) TABLESPACE small")
+            )
             filled = "INSERT INTO big SELECT repeat('x', 4000) FROM generate_series(1, 1000)"
             with pytest.raises(StorageError, match="full") as raised:
                 database.write_sync(lambda tx: tx.exec_driver_sql(filled))
@@ -150,7 +154,9 @@ def _error(state):
     return Raised("said by the server of me:hidden-here")
 
 
-@pytest.mark.parametrize("state", [*sorted(SENTENCES), *(f"{one}000" for one in sorted(CLASSES)), "53200", "XX002"])
+@pytest.mark.parametrize(
+    "state", [*sorted(SENTENCES), *(f"{one}000" for one in sorted(CLASSES)), "53200", "XX002"]
+)
 def test_every_failure_says_what_to_do(state):
     """Each state has a message with the database's name and a next move, and survives pickling and JSON."""
     told = storage_error(_error(state), "postgresql://me@host/db", ["hidden-here"])
@@ -175,7 +181,10 @@ def test_errors_of_the_function_are_its_own(state):
     ("said", "reason"),
     [
         ("FATAL:  sorry, too many clients already", "too_many_connections"),
-        ("FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute", "too_many_connections"),
+        (
+            "FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute",
+            "too_many_connections",
+        ),
         ('FATAL:  password authentication failed for user "me"', "auth"),
         ("fe_sendauth: no password supplied", "auth"),
         ('FATAL:  no pg_hba.conf entry for host "10.0.0.1", user "me", database "db"', "auth"),
