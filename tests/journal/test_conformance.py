@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import text
+import sqlalchemy
 
 from surefoot import redaction
 from surefoot.errors import AmbiguousError, MisuseError, NotFoundError, StateError
@@ -983,7 +983,7 @@ async def test_effect_and_result_commit_together(journal):
 
     def body(call, *, fails):
         def run(tx):
-            tx.execute(text("INSERT INTO effects VALUES (:key)"), {"key": call.key})
+            tx.execute(sqlalchemy.text("INSERT INTO effects VALUES (:key)"), {"key": call.key})
             if fails:
                 raise ValueError("stop")
             return Finished(call.with_(status=CallStatus.DONE))

@@ -182,14 +182,13 @@ def test_a_connection_lost_in_a_read(database):
 
 def test_a_connection_lost_while_it_committed_is_of_unknown_outcome(database):
     """The server dies between COMMIT and its answer: the error says that nobody knows, and what to look at."""
-    statements = (
-        "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$",
+    die = "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$"
+    function = f"CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS {die}"
+    trigger = (
         "CREATE CONSTRAINT TRIGGER dies AFTER UPDATE ON things DEFERRABLE INITIALLY DEFERRED "
-        "FOR EACH ROW WHEN (new.text = 'deadly') EXECUTE FUNCTION die()",
+        "FOR EACH ROW WHEN (new.text = 'deadly') EXECUTE FUNCTION die()"
     )
-    for statement in statements:
-        database.write_sync(lambda tx, one=statement: tx.exec_driver_sql(one))
+    database.write_sync(lambda tx: [tx.exec_driver_sql(one) for one in (function, trigger)])
     with pytest.raises(StorageError, match="nobody knows") as raised:
         database.write_sync(_set(1, "deadly"))
     assert raised.value.details["reason"] == "outcome_unknown"

@@ -213,12 +213,15 @@ def test_every_form_of_a_password_is_masked():
 
 def test_meeting_another_is_found_behind_other_errors():
     """By cause and by context."""
-    try:
+
+    def wraps():
         try:
             raise _error("40P01")
         except psycopg.Error:
             raise KeyError("on the way") from None
-    except KeyError as error:
-        assert met_another(error)
+
+    with pytest.raises(KeyError) as raised:
+        wraps()
+    assert met_another(raised.value)
     assert met_another(_error("40001"))
     assert not met_another(_error("23505"))

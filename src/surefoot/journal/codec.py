@@ -80,8 +80,7 @@ def load(text: str | None) -> Any:
 
 
 def clean(text: str) -> str:
-    """A text as it may be kept: registered secrets masked; half surrogate pairs and NUL, which not every database
-    keeps, replaced."""
+    """A text as every database keeps it: registered secrets masked, half surrogate pairs and NUL replaced."""
     text = redaction.redact(text).replace("\0", "\ufffd")
     return text if _encodable(text) else text.encode("utf-8", "replace").decode("utf-8")
 
