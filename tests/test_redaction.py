@@ -292,3 +292,10 @@ def test_the_end_of_a_stream_that_may_begin_a_secret_waits(text, shown):
 def test_without_secrets_no_stream_waits():
     """The common case: every piece is shown as it comes."""
     assert unfinished("hunter") == len("hunter")
+
+
+def test_a_key_that_is_no_text_stays_what_it_is():
+    """Only one that holds a secret becomes its mask: otherwise what is no JSON would pass for it."""
+    with secrets("4111111111111111"):
+        assert redact_json({1: "a", "b": 2, None: 3}) == {1: "a", "b": 2, None: 3}
+        assert redact_json({4111111111111111: "a"}) == {MASK: "a"}

@@ -80,12 +80,19 @@ def _walk(value: Any) -> Any:
     if isinstance(value, str):
         return value if _is_moment(value) else redact(value)
     if isinstance(value, dict):
-        return {redact(str(key)): _walk(item) for key, item in value.items()}
+        return {_walk_key(key): _walk(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_walk(item) for item in value]
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return MASK if any(redact(text) != text for text in _numerals(value)) else value
     return value
+
+
+def _walk_key(key: Any) -> Any:
+    """A key that holds no secret stays what it is: whether a number may be a key is not for us to decide."""
+    text = str(key)
+    masked = redact(text)
+    return key if masked == text else masked
 
 
 def _is_moment(text: str) -> bool:

@@ -175,7 +175,8 @@ class Settings(BaseSettings):
     database_url: SecretStr = Field(
         SecretStr(""),
         description="A PostgreSQL database for the journal and your data, as "
-        "`postgresql://user:password@host/database` (docs/postgres.md). Empty: the file `surefoot.db` in the data folder.",
+        "`postgresql://user:password@host/database` (docs/postgres.md). Empty: the file `surefoot.db` in the data "
+        "folder.",
     )
     cache_dir: Path = Field(
         default_factory=_default_cache_dir, description="Where the weights of models lie."

@@ -141,7 +141,7 @@ def opened(tmp_path_factory, postgres_server, migrated_template):
     """A database of each kind."""
     name = postgres_server.new(migrated_template)
     file = tmp_path_factory.mktemp("journal") / "journal.db"
-    with Database(file) as sqlite, Database(postgres_server.url(name)) as postgres:
+    with redaction.secrets(), Database(file) as sqlite, Database(postgres_server.url(name)) as postgres:
         yield [sqlite, postgres]
     postgres_server.drop(name)
 

@@ -26,7 +26,10 @@ def dump(value: Any) -> str:
     Raises:
         MisuseError: the value is no JSON.
     """
-    value = redaction.redact_json(value)
+    try:
+        value = redaction.redact_json(value)
+    except RecursionError as error:  # it holds itself
+        raise _no_json(value, error) from error
     quick = _quickly(value)
     if quick is not None:
         return quick
