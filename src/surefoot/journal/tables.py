@@ -19,11 +19,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from surefoot.storage.schema import metadata
+from surefoot.storage.schema import ID, TIME, WORD, metadata
 
-ID = String(32)
-TIME = String(27)
-WORD = String(32)
 HASH = String(64)
 """A SHA-256 in hex."""
 

@@ -19,24 +19,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from surefoot.storage.schema import metadata
+from surefoot.storage.schema import ID, TIME, WORD, kept, metadata
 
-ID = String(32)
-TIME = String(27)
-WORD = String(32)
 ZONE = String(64)
 KEY = String(255)
-
-
-def _common() -> list[Column[object]]:
-    return [
-        Column("version", Integer, nullable=False),
-        Column("actor", Text, nullable=False),
-        Column("created_at", TIME, nullable=False),
-        Column("updated_at", TIME, nullable=False),
-        Column("deleted", Boolean, nullable=False),
-    ]
-
 
 agents = Table(
     "agents",
@@ -50,7 +36,7 @@ agents = Table(
     Column("daily_cost", Float),
     Column("concurrency", Integer, nullable=False),
     Column("state", WORD, nullable=False),
-    *_common(),
+    *kept(),
 )
 
 missions = Table(
@@ -67,7 +53,7 @@ missions = Table(
     Column("state", WORD, nullable=False, index=True),
     Column("limits", Text, nullable=False),
     Column("agent", ID, nullable=False, index=True),
-    *_common(),
+    *kept(),
 )
 
 executions = Table(

@@ -7,23 +7,9 @@ its offset for a moment; `*_at` is the same moment in UTC, for comparing, and nu
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text
+from sqlalchemy import Column, Index, Integer, String, Table, Text
 
-from surefoot.storage import metadata
-
-ID = String(32)
-TIME = String(27)
-
-
-def _common() -> list[Column[object]]:
-    return [
-        Column("version", Integer, nullable=False),
-        Column("actor", Text, nullable=False),
-        Column("created_at", TIME, nullable=False),
-        Column("updated_at", TIME, nullable=False),
-        Column("deleted", Boolean, nullable=False),
-    ]
-
+from surefoot.storage.schema import ID, TIME, kept, metadata
 
 notes = Table(
     "notes",
@@ -32,7 +18,7 @@ notes = Table(
     Column("title", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("tags", Text, nullable=False),  # JSON list, in the order they were given
-    *_common(),
+    *kept(),
     Index("ix_notes_title", "title"),
 )
 
@@ -44,7 +30,7 @@ tasks = Table(
     Column("due", String(40)),
     Column("due_at", TIME),
     Column("status", String(16), nullable=False),
-    *_common(),
+    *kept(),
     Index("ix_tasks_title", "title"),
     Index("ix_tasks_due", "due"),
 )
@@ -59,7 +45,7 @@ calendar_events = Table(
     Column("end", String(40)),
     Column("end_at", TIME),
     Column("place", Text, nullable=False),
-    *_common(),
+    *kept(),
     Index("ix_calendar_events_title", "title"),
     Index("ix_calendar_events_start", "start"),
 )
@@ -70,7 +56,7 @@ quizzes = Table(
     Column("id", ID, primary_key=True),
     Column("title", Text, nullable=False),
     Column("topic", Text, nullable=False),
-    *_common(),
+    *kept(),
     Index("ix_quizzes_title", "title"),
 )
 
@@ -84,7 +70,7 @@ quiz_questions = Table(
     Column("answers", Text, nullable=False),  # JSON list
     Column("correct", Integer, nullable=False),  # place of the right answer, from 0
     Column("explanation", Text, nullable=False),
-    *_common(),
+    *kept(),
     Index("ix_quiz_questions_quiz_position", "quiz", "position"),
 )
 """No foreign key leads to the quiz: an undo sets rows one by one, in whatever order, and checks nothing of the rest."""
@@ -99,7 +85,7 @@ articles = Table(
     Column("source", Text, nullable=False),
     Column("published", String(40)),
     Column("published_at", TIME),
-    *_common(),
+    *kept(),
     Index("ix_articles_title", "title"),
     Index("ix_articles_url", "url"),
 )
