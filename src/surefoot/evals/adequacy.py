@@ -16,8 +16,9 @@ from surefoot.evals._thresholds import thresholds
 from surefoot.evals._walk import StepText, made_by, steps_of, variables_of
 from surefoot.evals.flow_tasks import FlowTask, Milestone, Reach
 from surefoot.evals.personal import personal_details
-from surefoot.evals.words import density, fold, has_word
+from surefoot.evals.words import density, has_word
 from surefoot.flows.variables import substitute
+from surefoot.planning.words import folded as fold
 
 
 class FaultCode(StrEnum):

@@ -7,15 +7,12 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from surefoot.planning.words import folded as fold
+
 ANYWHERE = "*"
 """In front of a stem: it may stand inside a word, as the second part of a German compound does."""
 
 _PIECE = re.compile(r"[^\W_]+")
-
-
-def fold(text: str) -> str:
-    """One form for what is the same to a reader: NFKC, case folded, runs of space as one."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def has_word(text: str, stems: Iterable[str]) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import pairwise
-from typing import Any
+
+from surefoot.flows._data import table
 
 
 @lru_cache(maxsize=4096)
@@ -55,7 +54,7 @@ class _Lists:
 
 @cache
 def _lists() -> _Lists:
-    data = toml("secret_words.toml")
+    data = table("secret_words")
     kinds = data["kinds"]
     return _Lists(
         {name: _phrases(kind["words"]) for name, kind in kinds.items()},
@@ -65,14 +64,8 @@ def _lists() -> _Lists:
 
 
 @cache
-def toml(name: str) -> dict[str, Any]:
-    """A data file of this room."""
-    return tomllib.loads(files("surefoot.flows").joinpath(name).read_text(encoding="utf-8"))
-
-
-@cache
 def _small() -> frozenset[str]:
-    return frozenset(map(_folded, toml("secret_words.toml")["small"]))
+    return frozenset(map(_folded, table("secret_words")["small"]))
 
 
 _SHORT = 5

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from surefoot import redaction
-from surefoot.flows._secret_names import CJK, is_payment, is_secret_name, kind_of_name, toml, without_blanks
+from surefoot.flows._data import table
+from surefoot.flows._secret_names import CJK, is_payment, is_secret_name, kind_of_name, without_blanks
 
 __all__ = [
     "Found",
@@ -63,7 +64,7 @@ def _kind_of_whole(text: str) -> str:
     if any(form.fullmatch(text.upper()) and _is_valid(module, bare) for module, form in _numbers()):
         return "identity"
     mixed = any(map(str.isupper, text)) and any(map(str.islower, text)) and any(map(str.isdigit, text))
-    return "key" if mixed and re.fullmatch(toml("secret_values.toml")["whole"]["pattern"], text) else ""
+    return "key" if mixed and re.fullmatch(table("secret_values")["whole"]["pattern"], text) else ""
 
 
 def is_secret_value(value: str) -> bool:
@@ -166,7 +167,7 @@ def _printed_as_card(sizes: list[int]) -> bool:
 def _is_card(digits: str) -> bool:
     if not (digits.isascii() and digits.isdigit() and len(digits) in CARD_DIGITS):
         return False
-    if not digits.startswith(tuple(toml("secret_values.toml")["card"]["lengths"][str(len(digits))])):
+    if not digits.startswith(tuple(table("secret_values")["card"]["lengths"][str(len(digits))])):
         return False
     return _luhn(digits) and len(set(digits)) > 1
 
@@ -223,7 +224,7 @@ def _iban_length(country: str) -> int:
 
 @cache
 def _numbers() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    listed = toml("secret_values.toml")["number"]
+    listed = table("secret_values")["number"]
     return tuple(
         (one["module"], re.compile(rf"(?<![A-Za-z0-9_+.-])(?:{one['form']})(?![A-Za-z0-9_-]|\.\w)"))
         for one in listed
@@ -248,7 +249,7 @@ def _is_valid(module: str, number: str) -> bool:
 
 @cache
 def _keys() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(one["pattern"]) for one in toml("secret_values.toml")["key"])
+    return tuple(re.compile(one["pattern"]) for one in table("secret_values")["key"])
 
 
 def _found_keys(text: str) -> Iterator[_Span]:
@@ -268,7 +269,7 @@ _VALUE = r"[\"'“”„«「『`]?(?P<value>[^\s\"“”„«»`\u3000-\u303f\u
 
 @cache
 def _named() -> re.Pattern[str]:
-    written = toml("secret_values.toml")["named"]["is"]
+    written = table("secret_values")["named"]["is"]
     spaced = [re.escape(word) for word in written if word[0].isalpha() and not without_blanks(word)]
     tight = [re.escape(word) for word in written if not word[0].isalpha() or without_blanks(word)]
     return re.compile(

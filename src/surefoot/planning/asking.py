@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
+from surefoot.planning._data import table
 from surefoot.storage.words import words
 
 _MARKS: Final = re.compile(r"[.!;\n]+(?:\s|$)|[?]+")
@@ -50,10 +49,10 @@ def _without_opening(said: str) -> str:
 
 @cache
 def _data() -> _Words:
-    table = tomllib.loads(files("surefoot.planning").joinpath("questions.toml").read_text(encoding="utf-8"))
+    data = table("questions")
     return _Words(
-        frozenset(table["asks"]),
-        tuple(f"{one} " for one in table["yes_no"]),
-        tuple(table["offers"]),
-        frozenset(table["openings"]),
+        frozenset(data["asks"]),
+        tuple(f"{one} " for one in data["yes_no"]),
+        tuple(data["offers"]),
+        frozenset(data["openings"]),
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
+from surefoot.planning._data import table
 from surefoot.storage.words import words
 
 MOST: Final = 30
@@ -51,5 +50,4 @@ def number_of(word: str) -> int:
 
 @cache
 def _number_words() -> dict[str, int]:
-    table = tomllib.loads(files("surefoot.planning").joinpath("numbers.toml").read_text(encoding="utf-8"))
-    return {word: int(number) for number, found in table.items() for word in found}
+    return {word: int(number) for number, found in table("numbers").items() for word in found}

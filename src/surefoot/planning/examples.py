@@ -6,18 +6,17 @@ Those of `prompts/examples.toml` stand in the cached prefix and are the same for
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any, Final
 
 from surefoot.models.types import Message, ToolCall
+from surefoot.planning._data import table
 from surefoot.planning.nearest import Nearness
 
-_FILE: Final = "examples.toml"
-_POOL: Final = "example_pool.toml"
+_FILE: Final = "examples"
+_POOL: Final = "example_pool"
 NEAREST: Final = 2
 """Examples picked for a request. Each costs about 100 tokens of reading."""
 
@@ -76,8 +75,7 @@ def _nearness() -> Nearness:
 
 @lru_cache(maxsize=2)
 def _read(file: str) -> tuple[Example, ...]:
-    source = resources.files("surefoot.planning").joinpath("prompts", file).read_text(encoding="utf-8")
-    return tuple(_example(item) for item in tomllib.loads(source)["example"])
+    return tuple(_example(item) for item in table(f"prompts/{file}")["example"])
 
 
 def _example(item: dict[str, Any]) -> Example:

@@ -6,13 +6,12 @@ closely. Without them a small model writes the guide's own example again, whatev
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Final
 
 from surefoot.flows.facts import FactNames
+from surefoot.planning._data import table
 from surefoot.planning.nearest import Nearness
 
 NEAREST: Final = 2
@@ -39,7 +38,6 @@ def nearest_examples(goal: str, surfaces: frozenset[str], count: int = NEAREST) 
 @lru_cache(maxsize=1)
 def flow_examples() -> tuple[FlowExample, ...]:
     """All of `prompts/flow_examples.toml`."""
-    source = resources.files("surefoot.planning").joinpath("prompts", "flow_examples.toml")
     return tuple(
         FlowExample(
             item["goal"],
@@ -47,7 +45,7 @@ def flow_examples() -> tuple[FlowExample, ...]:
             frozenset(item["surfaces"]),
             item["flow"],
         )
-        for item in tomllib.loads(source.read_text(encoding="utf-8"))["example"]
+        for item in table("prompts/flow_examples")["example"]
     )
 
 

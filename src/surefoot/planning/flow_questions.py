@@ -7,18 +7,17 @@ only from a secret that was given.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, Literal, cast
 
 from surefoot.errors import FactError
 from surefoot.flows.detection import is_payment, is_secret_name
 from surefoot.flows.facts import FactNames, checked_name
 from surefoot.flows.scope import defined_names, missing_names, nearest
+from surefoot.planning._data import table
 
 QuestionKind = Literal["email", "phone", "date", "number", "text"]
 
@@ -91,7 +90,7 @@ def _folded(text: str) -> str:
 
 @cache
 def _kinds() -> dict[QuestionKind, re.Pattern[str]]:
-    data = tomllib.loads(files("surefoot.planning").joinpath("flow_questions.toml").read_text("utf-8"))
+    data = table("flow_questions")
     return {
         cast("QuestionKind", kind): re.compile("|".join(map(_pattern, words))) for kind, words in data.items()
     }

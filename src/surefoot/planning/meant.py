@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
+from surefoot.planning._data import table
 from surefoot.planning.binding import Options
 from surefoot.planning.outline import Outline, Step, StepKind
 from surefoot.planning.things import Thing
@@ -226,5 +225,4 @@ def _one_off(shorter: str, longer: str) -> bool:
 @cache
 def _pointing() -> frozenset[str]:
     """Words that stand before something that is there: "my next appointment", where "new appointment" is none."""
-    table = tomllib.loads(files("surefoot.planning").joinpath("pointing.toml").read_text(encoding="utf-8"))
-    return frozenset(word for found in table.values() for word in found)
+    return frozenset(word for found in table("pointing").values() for word in found)

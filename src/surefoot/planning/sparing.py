@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
+from surefoot.planning._data import table
 from surefoot.planning.meant import is_in, telling
 from surefoot.planning.things import Thing
 from surefoot.storage.words import words
@@ -66,5 +65,4 @@ def _pointed(known: Sequence[str]) -> dict[str, set[tuple[str, str]]]:
 
 @cache
 def _keeping() -> frozenset[str]:
-    table = tomllib.loads(files("surefoot.planning").joinpath("sparing.toml").read_text(encoding="utf-8"))
-    return frozenset(one for found in table.values() for one in found)
+    return frozenset(one for found in table("sparing").values() for one in found)

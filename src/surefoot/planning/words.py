@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any
+
+from surefoot.planning._data import table
 
 
 def folded(text: str) -> str:
@@ -34,8 +34,7 @@ class Words:
 @lru_cache(maxsize=1)
 def words() -> Words:
     """The lists of `words.toml`."""
-    source = resources.files("surefoot.planning").joinpath("words.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(source)
+    data = table("words")
     reply, lookup = data["reply"], data["lookup"]
     return Words(
         frozenset(folded(text) for text in reply["exact"]),
