@@ -15,13 +15,12 @@ from surefoot.flows.detection import is_payment
 from surefoot.flows.facts import FactNames
 from surefoot.flows.steps import BROWSER, KINDS, Kind, Part, PartType
 from surefoot.models.grammar import RuleBook, json_literal, literal, spans_rule
-from surefoot.planning.flow_hints import Hints, form_facts
+from surefoot.planning.flow_hints import PAYING, Hints, form_facts
 
 MAX_STEPS: Final = 20
 """Steps of a plan; a task for a person's evening has 6 on average and 12 at most."""
 MAX_SECRETS: Final = 3
 """Secrets of one kind that are all meant when they are given; of more, the flow picks."""
-PAYING: Final = "paying"
 MAX_FREE: Final = 9
 """Steps of a small model's plan beside those that the task asks for: with more room it wanders."""
 MAX_BEFORE: Final = 3
@@ -50,9 +49,10 @@ _UNSAID: Final = r'"\\$<>{}'
 _FIRST: Final = rf"[^{_UNSAID}\x00-\x20\x7F-\xA0{_BLANK}]"
 _NEXT: Final = rf'[^{_UNSAID}\x00-\x1F\x7F] | "\\\"" | "$" [0-9 ]'
 _LINES: Final = rf'{_NEXT} | "\\n"'
+_PATH: Final = '([/?] [a-zA-Z0-9/?&=%+._~#:@,-]{0,120})? "\\""'
 _ADDRESS: Final = (
     r'"\"" "https://"? [a-z0-9À-ɏ] [a-z0-9À-ɏ-]{0,40} ("." [a-z0-9À-ɏ] [a-z0-9À-ɏ-]{0,40}){0,3} "." [a-z] [a-z]{1,11} '
-    r'([/?] [a-zA-Z0-9/?&=%+._~#:@,-]{0,120})? "\""'
+    + _PATH
 )
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _INVENTED: Final = " " + _LETTERS
@@ -79,41 +79,68 @@ def flow_grammar(facts: FactNames, surfaces: frozenset[str], hints: Hints = Hint
         surfaces: `browser`, `desktop` or both.
         hints: where the task says to go, that it ranks, what it stops before: the flow begins, holds and ends so.
     """
-    book = RuleBook()
-    login, form, paid = (
-        (_secrets(facts, payment=False), form_facts(facts, hints), _secrets(facts, payment=True))
-        if hints.read and BROWSER in surfaces and not hints.app
-        else ([], [], [])
-    )
-    paid = paid if hints.stop == PAYING else []
-    texts = _texts(book, facts, [*login, *form, *paid])
+    book, placed = RuleBook(), _placed(facts, surfaces, hints)
+    texts = _texts(book, facts, [*placed.login, *placed.form, *placed.paid])
     kinds = [kind for kind in KINDS.values() if not kind.surface or kind.surface in surfaces]
     inner = book.add("inner", " | ".join(_step(kind, texts, "") for kind in kinds if not _nests(kind)))
     body = f'"[" {inner} (", " {inner}){{0,{MAX_INNER - 1}}} "]"'
     ways = [_step(kind, texts, book.add("steps", body)) for kind in kinds if not _is_placed(kind, hints)]
     step = book.add("step", " | ".join(ways))
-    heads = [_head(kind, texts) for kind in kinds if kind.surface]
+    sentence = f'", " {texts.rules[PartType.TEXT]}'
+    parts = [
+        *([sentence, *_entering(_places(placed.login), texts.slot)] if placed.login else []),
+        *_entering(placed.asked, book.add("field", _not_beginning(facts.all)) if facts else texts.slot),
+        _free(book, texts, step, hints),
+        *_entering(_places(placed.form), texts.slot),
+    ]
+    if hints.saved and surfaces - {BROWSER}:
+        parts += [*_entering([hints.saved], texts.slot), sentence]
+    if hints.stop:
+        parts += [
+            *_entering(_places(placed.paid), texts.slot),
+            f'", " {_step(KINDS["stop_before"], texts, "")}',
+        ]
+    heads = " | ".join(_heads(kinds, texts, surfaces, hints))
+    return book.text(f'({heads}) {" ".join(parts)} "]}}"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Names and values that stand where the task wants them, each group in an `enter` of its own."""
+
+    login: Sequence[str] = ()
+    asked: Sequence[str] = ()
+    form: Sequence[str] = ()
+    paid: Sequence[str] = ()
+
+
+def _placed(facts: FactNames, surfaces: frozenset[str], hints: Hints) -> _Placed:
+    """What a small model would lose on a page: the values are written for it, the names of fields are its own."""
+    if not hints.read or hints.app or BROWSER not in surfaces:
+        return _Placed()
+    paid = _secrets(facts, payment=True) if hints.stop == PAYING else []
+    return _Placed(_secrets(facts, payment=False), hints.asked, form_facts(facts, hints), paid)
+
+
+def _heads(kinds: Sequence[Kind], texts: _Texts, surfaces: frozenset[str], hints: Hints) -> list[str]:
+    """The ways a flow may begin: where the task says, else on any surface there is."""
     if hints.hosts and BROWSER in surfaces:
         begun = replace(texts, rules={**texts.rules, PartType.ADDRESS: _hosts(hints)})
-        heads = [_head(kind, begun) for kind in kinds if kind.surface == BROWSER]
-    elif hints.app and surfaces - {BROWSER}:
+        return [_head(kind, begun) for kind in kinds if kind.surface == BROWSER]
+    if hints.app and surfaces - {BROWSER}:
         begun = replace(texts, rules={**texts.rules, PartType.APP: json_literal(hints.app)})
-        heads = [_head(kind, begun) for kind in kinds if kind.surface not in ("", BROWSER)]
+        return [_head(kind, begun) for kind in kinds if kind.surface not in ("", BROWSER)]
+    return [_head(kind, texts) for kind in kinds if kind.surface]
+
+
+def _free(book: RuleBook, texts: _Texts, step: str, hints: Hints) -> str:
+    """The steps between: any, and one `pick` among them where the task ranks."""
     room = MAX_FREE if hints.read else MAX_STEPS - 1 - hints.ranked - bool(hints.stop)
-    some = f'(", " {step}){{0,{room}}}'
-    if hints.ranked:
-        before = MAX_BEFORE if hints.read else room // 2
-        pick = _step(KINDS["pick"], _picking(book, texts, hints), "")
-        some = f'(", " {step}){{0,{before}}} ", " {pick} (", " {step}){{0,{room - before}}}'
-    parts = [] if not login else [f'", " {texts.rules[PartType.TEXT]}', *_entering(_places(login), texts)]
-    if hints.read and BROWSER in surfaces and not hints.app:
-        parts += _entering(hints.asked, texts, facts)
-    parts += [some, *_entering(_places(form), texts)]
-    if hints.saved and surfaces - {BROWSER}:
-        parts += [*_entering([hints.saved], texts), f'", " {texts.rules[PartType.TEXT]}']
-    if hints.stop:
-        parts += [*_entering(_places(paid), texts), f'", " {_step(KINDS["stop_before"], texts, "")}']
-    return book.text(f'({" | ".join(heads)}) {" ".join(parts)} "]}}"')
+    if not hints.ranked:
+        return f'(", " {step}){{0,{room}}}'
+    before = MAX_BEFORE if hints.read else room // 2
+    pick = _step(KINDS["pick"], _picking(book, texts, hints), "")
+    return f'(", " {step}){{0,{before}}} ", " {pick} (", " {step}){{0,{room - before}}}'
 
 
 def _is_placed(kind: Kind, hints: Hints) -> bool:
@@ -131,10 +158,9 @@ def _picking(book: RuleBook, texts: _Texts, hints: Hints) -> _Texts:
     return replace(texts, criterion=book.add("criterion", rf'"\"" {span} "\""'))
 
 
-def _entering(values: Sequence[str], texts: _Texts, facts: FactNames | None = None) -> Iterable[str]:
-    """One `enter` with exactly these values; none where there are none. No field of it is called as a fact is."""
+def _entering(values: Sequence[str], slot: str) -> Iterable[str]:
+    """One `enter` with exactly these values; none where there are none."""
     if values:
-        slot = _not_beginning(facts.all) if facts else texts.slot
         pairs = ' ", " '.join(f'{slot} ": " {json_literal(value)}' for value in values)
         yield rf'", {{\"enter\": {{" {pairs} "}}}}"'
 
@@ -166,7 +192,7 @@ def _secrets(facts: FactNames, *, payment: bool) -> list[str]:
 def _hosts(hints: Hints) -> str:
     """An address at one of the hosts that the task names."""
     hosts = " | ".join(literal(f"https://{host}") for host in hints.hosts)
-    return rf'"\"" ({hosts}) ([/?] [a-zA-Z0-9/?&=%+._~#:@,-]{{0,120}})? "\""'
+    return rf'"\"" ({hosts}) {_PATH}'
 
 
 def _head(kind: Kind, texts: _Texts) -> str:

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from surefoot.flows.facts import FactNames
 from surefoot.flows.problems import Problem
 from surefoot.flows.said import acts_in, ranks
 from surefoot.flows.steps import BROWSER
+from surefoot.planning._data import table
 from surefoot.planning.counts import number_of
 from surefoot.storage.words import words
 
 MOST: Final = 8
 """Words that are named: a line of a prompt; with more the task itself is as easy to read."""
-FORMS: Final = ("paying", "submitting")
+PAYING: Final = "paying"
+"""What a purchase stops before, as flow_hints.toml names it."""
+FORMS: Final = (PAYING, "submitting")
 """What a form is filled in for."""
 NEAR: Final = 15
 """Letters between a file and the verb behind it, in languages that end with their verb."""
@@ -67,16 +69,15 @@ _NAMED: Final = re.compile(r"\$\{[^{}]*\}")
 
 def without_details(goal: str) -> str:
     """The task with mail addresses and telephone numbers as `${...}`: no model needs them, no flow may hold them."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
 
     def name(found: re.Match[str]) -> str:
         said = found.group()
         if "@" not in said and _is_date(said):
             return said
         kind = "email" if "@" in said else "phone"
-        counts[kind] = counts.get(kind, 0) + 1
-        tail = said[len(said.rstrip(".,;:!?)）」。、")) :] if "@" in said else ""
-        return f"${{{kind}{'' if counts[kind] == 1 else f' {counts[kind]}'} from the task}}{tail}"
+        counts[kind] += 1
+        return f"${{{kind}{'' if counts[kind] == 1 else f' {counts[kind]}'} from the task}}"
 
     return _PERSONAL.sub(name, goal)
 
@@ -123,16 +124,16 @@ class Hints:
 
 def hints_of(goal: str) -> Hints:
     """What the task says plainly; the person's own address and number are no part of it."""
-    text = _PERSONAL.sub(
-        lambda found: found.group() if _is_date(found.group()) else " ", _NAMED.sub(" ", goal)
-    )
+    text = _NAMED.sub(" ", without_details(goal))
     hosts = tuple(dict.fromkeys(one.lower() for one in _HOST.findall(text) if not _is_file(one)))
-    acts = (acts_in(text) | _asked(text)) - {act for act in ("pay",) if _is_forbidden(text)}
+    acts = acts_in(text) | _asked(text)
+    if _buys_nothing(text):
+        acts -= {"pay"}
     app = _named("apps", text)
     site = "" if hosts or app else _named("sites", text)
-    stop = next((words for act, words in _table()["stops"].items() if act in acts), "")
+    stop = next((words for act, words in table("flow_hints")["stops"].items() if act in acts), "")
     said = _words(_without(text, [*hosts, app, site]))[:MOST]
-    letter = any(word in text.casefold() for word in _table()["letters"])
+    letter = any(word in text.casefold() for word in table("flow_hints")["letters"])
     asked = [word for word, quoted in said if not (letter or quoted or _is_file(word))]
     return Hints(
         hosts or ((site,) if site else ()),
@@ -151,19 +152,19 @@ def hints_of(goal: str) -> Hints:
 def _without(text: str, named: Iterable[str]) -> str:
     """The text without the place it names, in whatever words."""
     said = {one for one in named if one}
-    for table in ("apps", "sites"):
-        said |= {word for name, found in _table()[table].items() if name in said for word in found}
+    for kind in ("apps", "sites"):
+        said |= {word for name, found in table("flow_hints")[kind].items() if name in said for word in found}
     for one in sorted(said, key=len, reverse=True):
         text = re.sub(re.escape(one), " ", text, flags=re.IGNORECASE)
     return text
 
 
-def _named(table: str, text: str) -> str:
+def _named(kind: str, text: str) -> str:
     """The application or site that the text names, by the words people have for it; the longest of several."""
     folded = text.casefold()
     found = [
         (len(word), name)
-        for name, words_ in _table()[table].items()
+        for name, words_ in table("flow_hints")[kind].items()
         for word in words_
         if re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", folded)
     ]
@@ -190,7 +191,9 @@ def _words(text: str) -> list[tuple[str, bool]]:
 @cache
 def _day() -> re.Pattern[str]:
     """A day as it is said: with its month, or by its name."""
-    months, weekdays, tight = ("|".join(_table()[name]) for name in ("months", "weekdays", "tight_days"))
+    months, weekdays, tight = (
+        "|".join(table("flow_hints")[name]) for name in ("months", "weekdays", "tight_days")
+    )
     day = r"\d{1,2}(?:st|nd|rd|th|\.)?"
     return re.compile(
         rf"{day}(?:\s?(?:to|bis|and|und|–|-)\s?{day})?\s(?:of\s)?(?:{months})\b"
@@ -201,7 +204,9 @@ def _day() -> re.Pattern[str]:
 
 def _saved(text: str) -> str:
     """The last file that the task names, where it is to be saved."""
-    saves = [match.start() for match in re.finditer("|".join(_table()["saves"]), text, re.IGNORECASE)]
+    saves = [
+        match.start() for match in re.finditer("|".join(table("flow_hints")["saves"]), text, re.IGNORECASE)
+    ]
     named = [
         match.group()
         for match in _FILE.finditer(text)
@@ -213,12 +218,16 @@ def _saved(text: str) -> str:
 def _asked(text: str) -> set[str]:
     """Acts that a task asks for in words that a step would not use."""
     folded = text.casefold()
-    return {act for act, found in _table()["asks"].items() if any(re.search(one, folded) for one in found)}
+    return {
+        act
+        for act, found in table("flow_hints")["asks"].items()
+        if any(re.search(one, folded) for one in found)
+    }
 
 
-def _is_forbidden(text: str) -> bool:
+def _buys_nothing(text: str) -> bool:
     """The task says itself that nothing is to be bought."""
-    return re.search(_table()["no_purchase"], text.casefold()) is not None
+    return re.search(table("flow_hints")["no_purchase"], text.casefold()) is not None
 
 
 def _is_date(figures: str) -> bool:
@@ -227,15 +236,7 @@ def _is_date(figures: str) -> bool:
 
 
 def _is_file(name: str) -> bool:
-    return name.rpartition(".")[2].lower() in _table()["files"]
-
-
-@cache
-def _table() -> dict[str, Any]:
-    found: dict[str, Any] = tomllib.loads(
-        files("surefoot.planning").joinpath("flow_hints.toml").read_text(encoding="utf-8")
-    )
-    return found
+    return name.rpartition(".")[2].lower() in table("flow_hints")["files"]
 
 
 def form_facts(facts: FactNames, hints: Hints) -> list[str]:
@@ -248,7 +249,7 @@ def form_facts(facts: FactNames, hints: Hints) -> list[str]:
     kinds: dict[str, list[str]] = {}
     for name in facts.shared:
         spelt = {" ".join(words(name)), name.casefold()}
-        kind = next((kind for kind, found in _table()["form"].items() if spelt & set(found)), "")
+        kind = next((kind for kind, found in table("flow_hints")["form"].items() if spelt & set(found)), "")
         kinds.setdefault(kind, []).append(name)
     chosen = {found[0] for kind, found in kinds.items() if kind and len(found) == 1}
     return [*(name for name in facts.shared if name in chosen), *hints.details]
