@@ -89,7 +89,7 @@ def flow_grammar(facts: FactNames, surfaces: frozenset[str], hints: Hints = Hint
     sentence = f'", " {texts.rules[PartType.TEXT]}'
     parts = [
         *([sentence, *_entering(_places(placed.login), texts.slot)] if placed.login else []),
-        *_entering(placed.asked, book.add("field", _not_beginning(facts.all)) if facts else texts.slot),
+        *_entering(placed.asked, _field(book, texts, facts) if placed.asked else ""),
         _free(book, texts, step, hints),
         *_entering(_places(placed.form), texts.slot),
     ]
@@ -163,6 +163,11 @@ def _entering(values: Sequence[str], slot: str) -> Iterable[str]:
     if values:
         pairs = ' ", " '.join(f'{slot} ": " {json_literal(value)}' for value in values)
         yield rf'", {{\"enter\": {{" {pairs} "}}}}"'
+
+
+def _field(book: RuleBook, texts: _Texts, facts: FactNames) -> str:
+    """How a field is called that is no fact's: a small model would fill the person's name with a day."""
+    return book.add("field", _not_beginning(facts.all)) if facts else texts.slot
 
 
 def _not_beginning(names: Iterable[str]) -> str:
